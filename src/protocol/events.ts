@@ -1,0 +1,261 @@
+/** The universal events, version 1. Wire spelling is the TypeScript type: there is no renaming layer. */
+import { z } from "zod";
+import { EventId, ItemId, PermissionId, PromptId, QuestionId, SessionId, TurnId } from "./ids.ts";
+import { Item } from "./items.ts";
+
+export const PermissionMode = z.enum(["default", "plan", "acceptEdits", "bypass"]);
+export type PermissionMode = z.infer<typeof PermissionMode>;
+
+export const Origin = z.enum(["user", "queue", "background", "agent"]);
+export type Origin = z.infer<typeof Origin>;
+
+export const EndReason = z.enum([
+  "completed",
+  "aborted",
+  "error",
+  "interrupted",
+  "rejected",
+  "length",
+  "content_filter",
+  "refusal",
+  "max_steps",
+  "budget",
+]);
+export type EndReason = z.infer<typeof EndReason>;
+
+export const Evidence = z.enum(["signal", "exit", "watchdog", "restart"]);
+export type Evidence = z.infer<typeof Evidence>;
+
+export const TurnState = z.enum(["running", "requires_action", "retrying", "compacting"]);
+export type TurnState = z.infer<typeof TurnState>;
+
+/** What a session is doing, as listed and shown: a turn's state, or idle. */
+export const SessionStatus = z.enum(["idle", "running", "requires_action", "retrying", "compacting"]);
+export type SessionStatus = z.infer<typeof SessionStatus>;
+
+export const Tokens = z.object({
+  input: z.number(),
+  output: z.number(),
+  reasoning: z.number(),
+  cache_read: z.number(),
+  cache_write: z.number(),
+});
+export type Tokens = z.infer<typeof Tokens>;
+
+export const UsageTotal = z.object({
+  tokens: Tokens,
+  cost_usd: z.number().nullable(),
+  priced: z.enum(["full", "partial", "none"]),
+});
+export type UsageTotal = z.infer<typeof UsageTotal>;
+
+export const UsageStep = z.object({
+  index: z.number().int(),
+  finish: z.string().nullable(),
+  tokens: Tokens,
+  cost_usd: z.number().nullable(),
+  message_id: z.string().optional(),
+});
+export type UsageStep = z.infer<typeof UsageStep>;
+
+export const ErrorInfo = z.object({ message: z.string(), code: z.string().nullable(), details: z.unknown() });
+export type ErrorInfo = z.infer<typeof ErrorInfo>;
+
+export const BackgroundWork = z.object({ id: z.string(), kind: z.string(), title: z.string() });
+export type BackgroundWork = z.infer<typeof BackgroundWork>;
+
+export const Todo = z.object({
+  id: z.string(),
+  content: z.string(),
+  status: z.enum(["pending", "in_progress", "completed", "cancelled"]),
+  priority: z.string().optional(),
+});
+export type Todo = z.infer<typeof Todo>;
+
+export const QueuedPrompt = z.object({ prompt_id: PromptId, preview: z.string() });
+export type QueuedPrompt = z.infer<typeof QueuedPrompt>;
+
+export const QuestionOption = z.object({ label: z.string(), description: z.string().optional() });
+export const Question = z.object({
+  id: z.string(),
+  header: z.string().optional(),
+  question: z.string(),
+  options: z.array(QuestionOption).readonly(),
+  multiple: z.boolean(),
+  /** Whether an answer in one's own words is taken. */
+  custom: z.boolean(),
+});
+export type Question = z.infer<typeof Question>;
+
+export const SessionMetadata = z.looseObject({
+  agent: z.string(),
+  agent_version: z.string().nullable(),
+  model: z.string().nullable(),
+  directory: z.string().nullable(),
+  permission_mode: z.string().nullable(),
+  tools: z.array(z.string()).readonly(),
+});
+export type SessionMetadata = z.infer<typeof SessionMetadata>;
+
+export const StderrExcerpt = z.object({
+  head: z.string(),
+  tail: z.string(),
+  truncated: z.boolean(),
+  total_lines: z.number().int(),
+});
+export type StderrExcerpt = z.infer<typeof StderrExcerpt>;
+
+export const TurnEnd = z.object({
+  turn_id: TurnId,
+  reason: EndReason,
+  evidence: Evidence,
+  error: ErrorInfo.optional(),
+  usage: UsageTotal,
+  background: z.array(BackgroundWork).readonly(),
+});
+export type TurnEnd = z.infer<typeof TurnEnd>;
+
+export const PermissionStatus = z.enum(["requested", "accept", "accept_for_session", "reject"]);
+export type PermissionStatus = z.infer<typeof PermissionStatus>;
+
+export const Permission = z.object({
+  permission_id: PermissionId,
+  action: z.string(),
+  status: PermissionStatus,
+  metadata: z.looseObject({
+    tool: z.string().nullable(),
+    call_id: z.string().nullable(),
+    input: z.unknown(),
+    patterns: z.array(z.string()).readonly(),
+    /** Epoch milliseconds after which it is rejected; null when it was decided at once. */
+    deadline: z.number().nullable(),
+  }),
+});
+export type Permission = z.infer<typeof Permission>;
+
+export const QuestionRequest = z.object({
+  question_id: QuestionId,
+  prompt: z.string(),
+  options: z.array(z.string()).readonly(),
+  status: z.enum(["requested", "answered", "rejected"]),
+  response: z.array(z.array(z.string()).readonly()).readonly().optional(),
+  questions: z.array(Question).readonly(),
+  metadata: z.looseObject({ call_id: z.string().nullable(), deadline: z.number().nullable() }),
+});
+export type QuestionRequest = z.infer<typeof QuestionRequest>;
+
+export const Draft = z.discriminatedUnion("type", [
+  z.object({ type: z.literal("session.started"), data: z.object({ metadata: SessionMetadata }) }),
+  z.object({
+    type: z.literal("session.updated"),
+    data: z.object({
+      title: z.string().optional(),
+      model: z.string().nullable().optional(),
+      variant: z.string().nullable().optional(),
+      mode: z.string().nullable().optional(),
+      permission_mode: z.string().optional(),
+      native_session_id: z.string().optional(),
+      agent_version: z.string().optional(),
+      /** Whether the continuation governor may go on in this session. */
+      continuing: z.boolean().optional(),
+      queue: z.array(QueuedPrompt).readonly().optional(),
+    }),
+  }),
+  z.object({
+    type: z.literal("session.ended"),
+    data: z.object({
+      reason: z.enum(["completed", "error", "terminated"]),
+      terminated_by: z.enum(["agent", "daemon", "user"]),
+      message: z.string().optional(),
+      exit_code: z.number().int().nullable().optional(),
+      stderr: StderrExcerpt.optional(),
+    }),
+  }),
+  z.object({
+    type: z.literal("turn.started"),
+    data: z.object({ turn_id: TurnId, origin: Origin, prompt_id: PromptId.optional() }),
+  }),
+  z.object({
+    type: z.literal("turn.state"),
+    data: z.object({
+      turn_id: TurnId,
+      state: TurnState,
+      /** These three come together, with `retrying` only. `next` is epoch milliseconds. */
+      attempt: z.number().int().optional(),
+      message: z.string().optional(),
+      next: z.number().optional(),
+    }),
+  }),
+  z.object({
+    type: z.literal("turn.continued"),
+    data: z.object({
+      turn_id: TurnId,
+      decision: z.enum(["continue", "settle", "ask"]),
+      reason: z.string(),
+      attempt: z.number().int(),
+      limit: z.number().int(),
+      inputs: z.unknown(),
+    }),
+  }),
+  z.object({ type: z.literal("turn.ended"), data: TurnEnd }),
+  z.object({ type: z.literal("item.started"), data: z.object({ item: Item }) }),
+  z.object({
+    type: z.literal("item.delta"),
+    data: z.object({
+      item_id: ItemId,
+      native_item_id: z.string().nullable(),
+      delta: z.string(),
+      part: z.enum(["text", "reasoning", "tool_output"]),
+    }),
+  }),
+  z.object({ type: z.literal("item.completed"), data: z.object({ item: Item }) }),
+  z.object({ type: z.literal("permission.requested"), data: Permission }),
+  z.object({ type: z.literal("permission.resolved"), data: Permission }),
+  z.object({ type: z.literal("question.requested"), data: QuestionRequest }),
+  z.object({ type: z.literal("question.resolved"), data: QuestionRequest }),
+  z.object({ type: z.literal("todo.updated"), data: z.object({ todos: z.array(Todo).readonly() }) }),
+  z.object({
+    type: z.literal("usage.updated"),
+    data: z.object({ step: UsageStep.nullable(), turn: UsageTotal, session: UsageTotal }),
+  }),
+  z.object({
+    type: z.literal("error"),
+    data: z.object({
+      message: z.string(),
+      code: z.string().nullable(),
+      details: z.unknown().optional(),
+      fatal: z.boolean(),
+    }),
+  }),
+  z.object({
+    type: z.literal("agent.unparsed"),
+    data: z.object({ error: z.string(), location: z.string(), raw_hash: z.string() }),
+  }),
+]);
+export type Draft = z.infer<typeof Draft>;
+export type EventType = Draft["type"];
+export type DraftOf<T extends EventType> = Extract<Draft, { type: T }>;
+
+export const Cause = z.object({ line: z.number().int().nullable(), rule: z.string().optional() });
+export type Cause = z.infer<typeof Cause>;
+
+export const Envelope = z.object({
+  event_id: EventId,
+  sequence: z.number().int().min(1),
+  time: z.iso.datetime({ precision: 3 }),
+  session_id: SessionId,
+  native_session_id: z.string().nullable(),
+  turn_id: TurnId.nullable(),
+  source: z.enum(["agent", "daemon"]),
+  synthetic: z.boolean(),
+  raw: z.unknown(),
+  cause: Cause,
+  v: z.literal(1),
+});
+export type Envelope = z.infer<typeof Envelope>;
+export type Source = Envelope["source"];
+
+/** A draft with its place in the session. `core/stamp.ts` gives sequence, ids, time and turn; the log only stores. */
+export const UniversalEvent = z.intersection(Draft, Envelope);
+export type UniversalEvent = Draft & Envelope;
+export type EventOf<T extends EventType> = DraftOf<T> & Envelope;

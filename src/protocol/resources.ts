@@ -1,0 +1,166 @@
+/** Resource bodies of the universal API: camelCase, validated at the boundary, shared by server, SDK and CLI. */
+import { z } from "zod";
+import {
+  Permission,
+  PermissionMode,
+  QuestionRequest,
+  QueuedPrompt,
+  SessionStatus,
+  Todo,
+  UsageTotal,
+} from "./events.ts";
+import { Item } from "./items.ts";
+
+const DAY_MS = 86_400_000;
+const MAX_WATCHDOG_MS = 7 * DAY_MS;
+
+export const McpServerConfig = z.union([
+  z.strictObject({
+    command: z.string().min(1),
+    args: z.array(z.string()).optional(),
+    env: z.record(z.string(), z.string()).optional(),
+  }),
+  z.strictObject({ url: z.url(), headers: z.record(z.string(), z.string()).optional() }),
+]);
+
+/** What happens to requests that nobody answers. */
+export const Unattended = z.strictObject({
+  policy: z.enum(["deny", "allow", "park"]),
+  /** With `allow`: only these actions; everything when absent. */
+  allow: z.array(z.string()).optional(),
+  deadlineMs: z.number().int().min(1).max(MAX_WATCHDOG_MS).optional(),
+});
+export type Unattended = z.infer<typeof Unattended>;
+
+export const FinishTodos = z.union([
+  z.boolean(),
+  z.strictObject({
+    maxContinuations: z.number().int().min(0).max(20).optional(),
+    maxWithoutProgress: z.number().int().min(0).max(20).optional(),
+    budgetUsd: z.number().positive().optional(),
+    budgetMs: z.number().int().positive().optional(),
+  }),
+]);
+export type FinishTodos = z.infer<typeof FinishTodos>;
+
+export const CreateSession = z.strictObject({
+  agent: z.string().min(1),
+  model: z.string().min(1).optional(),
+  variant: z.string().min(1).optional(),
+  agentMode: z.string().min(1).optional(),
+  permissionMode: PermissionMode.optional(),
+  directory: z.string().min(1).optional(),
+  title: z.string().max(500).optional(),
+  env: z.record(z.string(), z.string()).optional(),
+  mcp: z.record(z.string(), McpServerConfig).optional(),
+  systemPrompt: z.string().optional(),
+  watchdogMs: z.number().int().min(100).max(MAX_WATCHDOG_MS).optional(),
+  unattended: Unattended.optional(),
+  finishTodos: FinishTodos.optional(),
+  nativeSessionId: z.string().min(1).optional(),
+});
+export type CreateSession = z.infer<typeof CreateSession>;
+
+export const UpdateSession = z.strictObject({
+  title: z.string().max(500).optional(),
+  model: z.string().min(1).optional(),
+  variant: z.string().min(1).optional(),
+  agentMode: z.string().min(1).optional(),
+  permissionMode: PermissionMode.optional(),
+});
+export type UpdateSession = z.infer<typeof UpdateSession>;
+
+export const CreatedSession = z.object({
+  healthy: z.boolean(),
+  error: z.string().optional(),
+  nativeSessionId: z.string().optional(),
+});
+export type CreatedSession = z.infer<typeof CreatedSession>;
+
+export const SendMessage = z.strictObject({
+  message: z.string(),
+  attachments: z
+    .array(z.strictObject({ path: z.string().min(1), mime: z.string().optional(), filename: z.string().optional() }))
+    .max(100)
+    .optional(),
+  delivery: z.enum(["queue", "steer"]).optional(),
+});
+export type SendMessage = z.infer<typeof SendMessage>;
+
+export const AbortSession = z.strictObject({ clearQueue: z.boolean().optional() });
+export const ReplyPermission = z.strictObject({
+  reply: z.enum(["once", "always", "reject"]),
+  message: z.string().optional(),
+});
+export const ReplyQuestion = z.strictObject({ answers: z.array(z.array(z.string())) });
+export const RejectQuestion = z.strictObject({ message: z.string().optional() });
+export const ForkSession = z.strictObject({ sessionId: z.string().min(1).max(256).optional() });
+export const InstallAgent = z.strictObject({ version: z.string().optional(), reinstall: z.boolean().optional() });
+
+export const SessionSummary = z.object({
+  sessionId: z.string(),
+  agent: z.string(),
+  agentMode: z.string().nullable(),
+  permissionMode: z.string(),
+  model: z.string().nullable(),
+  variant: z.string().nullable(),
+  nativeSessionId: z.string().nullable(),
+  status: SessionStatus,
+  ended: z.boolean(),
+  eventCount: z.number().int(),
+  lastSequence: z.number().int(),
+  createdAt: z.string(),
+  updatedAt: z.string(),
+  directory: z.string(),
+  title: z.string().nullable(),
+  /** The same session's id on the OpenCode surface. */
+  opencodeId: z.string().optional(),
+});
+export type SessionSummary = z.infer<typeof SessionSummary>;
+
+export const SessionDetail = SessionSummary.extend({
+  turnId: z.string().nullable(),
+  pendingPermissions: z.array(Permission).readonly(),
+  pendingQuestions: z.array(QuestionRequest).readonly(),
+  queue: z.array(QueuedPrompt).readonly(),
+  todos: z.array(Todo).readonly(),
+  usage: UsageTotal,
+  items: z.array(Item).readonly(),
+});
+export type SessionDetail = z.infer<typeof SessionDetail>;
+
+export const AgentSummary = z.object({
+  id: z.string(),
+  name: z.string(),
+  installed: z.boolean(),
+  version: z.string().optional(),
+  path: z.string().optional(),
+  credentialsAvailable: z.boolean(),
+  capabilities: z.record(z.string(), z.unknown()),
+});
+export type AgentSummary = z.infer<typeof AgentSummary>;
+
+export const ModelSummary = z.object({
+  id: z.string(),
+  name: z.string().optional(),
+  variants: z.array(z.string()).optional(),
+  defaultVariant: z.string().optional(),
+});
+export type ModelSummary = z.infer<typeof ModelSummary>;
+
+export const NativeLine = z.object({
+  line: z.number().int(),
+  time: z.string(),
+  from: z.enum(["agent", "host", "process"]),
+  native: z.unknown(),
+});
+export type NativeLine = z.infer<typeof NativeLine>;
+
+export const Problem = z.object({
+  type: z.string(),
+  title: z.string(),
+  status: z.number().int(),
+  detail: z.string(),
+  code: z.string(),
+});
+export type Problem = z.infer<typeof Problem>;

@@ -1,0 +1,99 @@
+/** The two contracts of the runtime: the event log below, and the one door to sessions above it. */
+
+import type { AgentMode } from "../core/adapter.ts";
+import type { Attachment, PermissionReply } from "../protocol/commands.ts";
+import type { UniversalEvent } from "../protocol/events.ts";
+import type { SessionId } from "../protocol/ids.ts";
+import type {
+  AgentSummary,
+  CreatedSession,
+  CreateSession,
+  ModelSummary,
+  NativeLine,
+  SessionDetail,
+  SessionSummary,
+  UpdateSession,
+} from "../protocol/resources.ts";
+
+/** A committed group of events of one session, encoded once. Readers share these bytes. */
+export interface EventGroup {
+  readonly session: SessionId;
+  /** Sequence of the first and of the last event. */
+  readonly first: number;
+  readonly last: number;
+  /** Place among the groups of all sessions, for streams across sessions. Grows, never repeats. */
+  readonly position: number;
+  /** The events as JSON lines, UTF-8, each ending in a newline. */
+  readonly bytes: Uint8Array;
+  /** Byte offset in `bytes` at which each event starts. */
+  readonly offsets: readonly number[];
+}
+
+/** What a reader follows: events of one session from an offset, or of all sessions from a position. */
+export interface Follow {
+  readonly signal: AbortSignal;
+  /** Only groups with events after this sequence (or groups after this position). */
+  readonly after: number;
+}
+
+export interface PromptRequest {
+  readonly text: string;
+  readonly attachments?: readonly Attachment[];
+  readonly delivery?: "queue" | "steer";
+  readonly idempotencyKey?: string;
+  /** A client's own id for the user message. */
+  readonly clientId?: string;
+}
+
+export interface PromptReceipt {
+  readonly promptId: string;
+  /** False when the idempotency key had been seen: nothing new will run. */
+  readonly fresh: boolean;
+  /** The last sequence before the prompt: from here on its turn can be read. */
+  readonly sequence: number;
+}
+
+/** The one door: commands enter here, events leave here. Every method throws `ApiError` for what a caller can mend. */
+export interface Sessions {
+  create(id: SessionId, options: CreateSession): Promise<CreatedSession>;
+  list(): Promise<readonly SessionSummary[]>;
+  get(id: SessionId, page?: { readonly itemsBefore?: string; readonly limit?: number }): Promise<SessionDetail>;
+  update(id: SessionId, change: UpdateSession): Promise<void>;
+  prompt(id: SessionId, request: PromptRequest): Promise<PromptReceipt>;
+  abort(id: SessionId, options: { readonly clearQueue: boolean }): Promise<void>;
+  replyPermission(
+    id: SessionId,
+    permission: string,
+    reply: { readonly reply: PermissionReply; readonly message?: string },
+  ): Promise<void>;
+  replyQuestion(id: SessionId, question: string, answers: readonly (readonly string[])[]): Promise<void>;
+  rejectQuestion(id: SessionId, question: string, options: { readonly message?: string }): Promise<void>;
+  compact(id: SessionId): Promise<void>;
+  shell(id: SessionId, command: string): Promise<void>;
+  fork(id: SessionId, into: SessionId): Promise<void>;
+  stopContinuing(id: SessionId): Promise<void>;
+  terminate(id: SessionId): Promise<void>;
+  delete(id: SessionId): Promise<void>;
+  /** Events with `sequence > offset`, oldest first, at most `limit`. */
+  events(
+    id: SessionId,
+    query: { readonly offset: number; readonly limit: number; readonly includeRaw: boolean },
+  ): Promise<{ readonly events: readonly UniversalEvent[]; readonly hasMore: boolean }>;
+  native(
+    id: SessionId,
+    query: { readonly offset: number; readonly limit: number },
+  ): Promise<{ readonly lines: readonly NativeLine[]; readonly hasMore: boolean }>;
+  /** History, then live, without a gap and without a repeat. Ends when the session is deleted or the signal fires. */
+  follow(id: SessionId, follow: Follow): AsyncIterable<EventGroup>;
+  /** All sessions; `after` is a position. */
+  followAll(follow: Follow): AsyncIterable<EventGroup>;
+  /** The newest position, for those who want only what comes. */
+  position(): number;
+  agents(): Promise<readonly AgentSummary[]>;
+  models(agent: string): Promise<{ readonly models: readonly ModelSummary[]; readonly defaultModel?: string }>;
+  modes(agent: string): Promise<readonly AgentMode[]>;
+  install(agent: string, options: { readonly version?: string; readonly reinstall?: boolean }): Promise<void>;
+  prune(options: { readonly olderThanMs: number }): Promise<readonly SessionId[]>;
+  /** Writes finished, agents stopped within a bound, locks released. */
+  close(): Promise<void>;
+}
