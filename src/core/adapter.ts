@@ -29,6 +29,8 @@ export interface Exit {
   readonly signal: string | null;
   /** Why it could not start or go on, in a sentence for the user. */
   readonly message?: string;
+  /** The error code that goes with the message; `agent_exited` when absent. */
+  readonly error_code?: string;
   readonly stderr?: StderrExcerpt;
 }
 

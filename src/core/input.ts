@@ -1,0 +1,90 @@
+/** What goes into a session's fold and what comes out of it: the whole interface between the pure middle and the edges. */
+import type { Command, Prompt } from "../protocol/commands.ts";
+import type { UniversalEvent } from "../protocol/events.ts";
+import type { PromptId, TurnId } from "../protocol/ids.ts";
+import type { FinishTodos, Unattended } from "../protocol/resources.ts";
+import type { Exit, Send } from "./adapter.ts";
+
+/** What a plugin says when a turn is about to settle. */
+export interface Proposal {
+  readonly plugin: string;
+  readonly reason: string;
+  readonly prompt: string;
+}
+
+/** Every input carries `at`, epoch milliseconds: the fold's only clock. */
+export type SessionInput =
+  /** A native line as parsed JSON. `host` lines occur in recordings only: live, we know what we said. */
+  | { readonly type: "line"; readonly from: "agent" | "host"; readonly line: unknown; readonly at: number }
+  /** A native line that is no JSON, or is too long to keep. */
+  | { readonly type: "unreadable"; readonly text: string; readonly error: string; readonly at: number }
+  | { readonly type: "command"; readonly command: Command; readonly at: number }
+  | { readonly type: "connected"; readonly first: boolean; readonly at: number }
+  | { readonly type: "disconnected"; readonly exit: Exit; readonly at: number }
+  | {
+      readonly type: "response";
+      readonly id: string;
+      readonly status: number;
+      readonly body: unknown;
+      readonly at: number;
+    }
+  /** The daemon died in mid-turn and is back: said once, right after opening a session whose turn was open. */
+  | { readonly type: "restarted"; readonly at: number }
+  /** What plugins answered to a `settle` effect. */
+  | {
+      readonly type: "proposals";
+      readonly turn_id: TurnId;
+      readonly proposals: readonly Proposal[];
+      readonly at: number;
+    }
+  | { readonly type: "tick"; readonly at: number };
+
+/** What the edge does after it has appended the events, in this order. */
+export type Effect =
+  | Send
+  /** Open the connection; then feed `connected`, or `disconnected` with a message if it cannot be had. */
+  | { readonly type: "connect"; readonly prompt: Prompt | null }
+  /** End the connection, the whole process tree, by the ladder; then feed `disconnected`. */
+  | { readonly type: "stop" }
+  /** A stored prompt begins to run, or will never run. */
+  | { readonly type: "prompt.started"; readonly prompt_id: PromptId }
+  | { readonly type: "prompt.dropped"; readonly prompt_id: PromptId }
+  /** Ask the plugins whether to go on; feed their answers as `proposals` (in time: the machine waits 2 s). */
+  | { readonly type: "settle"; readonly turn_id: TurnId };
+
+/** One native line, numbered per session over both directions. */
+export interface NativeRecord {
+  readonly line: number;
+  readonly from: "agent" | "host" | "process";
+  readonly native: unknown;
+  readonly at: number;
+}
+
+export interface SessionOutput {
+  readonly events: readonly UniversalEvent[];
+  readonly native: readonly NativeRecord[];
+  readonly effects: readonly Effect[];
+}
+
+/** How a session's turns behave. */
+export interface TurnPolicy {
+  /** How long a live agent may be silent with nothing open. */
+  readonly watchdogMs: number;
+  /** How long open tool calls may hold a turn after a natural end signal, counted from the agent's last line. */
+  readonly graceMs: number;
+  /** How long an agent has to obey an abort before it is stopped. */
+  readonly abortMs: number;
+  readonly unattended: Unattended;
+  readonly finishTodos: FinishTodos;
+  /** Plugins want to be asked at settlement. */
+  readonly askPlugins: boolean;
+}
+
+export const defaultPolicy: TurnPolicy = {
+  watchdogMs: 1_800_000,
+  graceMs: 10_000,
+  abortMs: 2_000,
+  unattended: { policy: "park", deadlineMs: 3_600_000 },
+  finishTodos: false,
+  askPlugins: false,
+};
