@@ -3,7 +3,7 @@ import type { Command, Prompt } from "../protocol/commands.ts";
 import type { UniversalEvent } from "../protocol/events.ts";
 import type { PromptId, TurnId } from "../protocol/ids.ts";
 import type { FinishTodos, Unattended } from "../protocol/resources.ts";
-import type { Exit, Send } from "./adapter.ts";
+import type { Exit, LaunchOptions, Send } from "./adapter.ts";
 
 /** What a plugin says when a turn is about to settle. */
 export interface Proposal {
@@ -19,7 +19,7 @@ export type SessionInput =
   /** A native line that is no JSON, or is too long to keep. */
   | { readonly type: "unreadable"; readonly text: string; readonly error: string; readonly at: number }
   | { readonly type: "command"; readonly command: Command; readonly at: number }
-  | { readonly type: "connected"; readonly first: boolean; readonly at: number }
+  | { readonly type: "connected"; readonly first: boolean; readonly options: LaunchOptions; readonly at: number }
   | { readonly type: "disconnected"; readonly exit: Exit; readonly at: number }
   | {
       readonly type: "response";
