@@ -1,0 +1,21 @@
+#!/usr/bin/env node
+/** The CLI's door: refuses what cannot work with a sentence, answers --version at once, else loads the bundle. */
+import { existsSync, readFileSync } from "node:fs";
+
+const here = (path) => new URL(path, import.meta.url);
+
+if (process.platform === "win32") {
+  fail("Franca runs on Linux and macOS. On Windows, use it inside WSL.");
+} else if (["--version", "-V"].includes(process.argv[2])) {
+  console.log(JSON.parse(readFileSync(here("../package.json"), "utf8")).version);
+} else if (!existsSync(here("../dist/cli.js"))) {
+  fail("Franca is not built yet. In its folder, run: npm ci && npm run build");
+} else {
+  const { main } = await import("../dist/cli.js");
+  await main(process.argv.slice(2));
+}
+
+function fail(message) {
+  console.error(message);
+  process.exitCode = 1;
+}

@@ -1,0 +1,20 @@
+/** `npm run check`: format, lint, types, tests and build. Green before every commit; CI runs it too. */
+import { join } from "node:path";
+import { ensureInstalled, root, run, tool } from "./ensure.js";
+
+ensureInstalled();
+
+const script = (name) => [process.execPath, [join(root, "scripts", name)]];
+const steps = [
+  ["format and lint", tool("biome"), ["check", "."]],
+  ["types of the pure layers, without Node", tool("tsc"), ["-p", "tsconfig.pure.json"]],
+  ["types", tool("tsc"), ["-p", "tsconfig.json"]],
+  ["build", ...script("build.js")],
+  ["tests", ...script("test.js")],
+];
+
+for (const [title, command, args] of steps) {
+  console.log(`\n── ${title}`);
+  run(command, args);
+}
+console.log("\nAll checks passed.");

@@ -1,0 +1,3 @@
+/** placeholder */
+import type { Command } from "commander";
+export function define(_command: Command): void {}
