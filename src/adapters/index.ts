@@ -1,0 +1,8 @@
+/** Every agent we understand, one line each. Golden, contract and projection tests cover what is listed here. */
+import type { Adapter } from "../core/adapter.ts";
+import { mock } from "./mock/index.ts";
+
+export const adapters: readonly Adapter[] = [mock];
+
+export const adapterFor = (agent: string): Adapter | null =>
+  adapters.find((adapter) => adapter.agent === agent) ?? null;
