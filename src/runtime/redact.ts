@@ -1,0 +1,85 @@
+/**
+ * Replaces values we hold (our token, session variables, key-like variables of our environment) before anything is
+ * stored or logged. What an agent prints in pieces or re-encoded cannot be recognised.
+ */
+
+export const REDACTED = "[redacted]";
+
+/** Shorter values are words that occur by chance: replacing them would destroy text and hide nothing. */
+const SHORTEST = 8;
+const KEY_LIKE = /(^|_)(API_?KEY|KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS?|AUTH|COOKIE|PRIVATE)(_|$)/i;
+
+export interface Redactor {
+  /** Text for people: stderr, messages. */
+  readonly text: (text: string) => string;
+  /** One native line: its text and its value, both without what we hold. */
+  readonly line: (text: string) => { readonly text: string; readonly value: unknown };
+  /** A value that was parsed already; the same value when it holds nothing of ours. */
+  readonly value: (value: unknown) => unknown;
+}
+
+export interface Held {
+  readonly token?: string | null;
+  readonly sessionEnv?: Readonly<Record<string, string>>;
+  /** `process.env`: only key-like variables count. */
+  readonly environment?: Readonly<Record<string, string | undefined>>;
+}
+
+export function openRedactor(held: Held): Redactor {
+  const needles = needlesOf(held);
+  const touches = (text: string): boolean => needles.some((needle) => text.includes(needle));
+
+  const clean = (text: string): string => {
+    let out = text;
+    for (const needle of needles) if (out.includes(needle)) out = out.replaceAll(needle, REDACTED);
+    return out;
+  };
+  const cleanDeep = (value: unknown): unknown => {
+    if (typeof value === "string") return clean(value);
+    if (Array.isArray(value)) return value.map(cleanDeep);
+    if (typeof value !== "object" || value === null) return value;
+    return Object.fromEntries(Object.entries(value).map(([name, inner]) => [clean(name), cleanDeep(inner)]));
+  };
+
+  return {
+    text: clean,
+    value: (value) => (needles.length > 0 && touches(JSON.stringify(value) ?? "") ? cleanDeep(value) : value),
+    line(text) {
+      const value: unknown = JSON.parse(text);
+      if (needles.length === 0 || !touches(text)) return { text, value };
+      // On the value, not the text: a needle made of digits would leave a number that is no JSON.
+      const cleaned = cleanDeep(value);
+      return { text: JSON.stringify(cleaned), value: cleaned };
+    },
+  };
+}
+
+function needlesOf({ token, sessionEnv = {}, environment = {} }: Held): string[] {
+  const values = new Set<string>();
+  if (token !== undefined && token !== null && token !== "") values.add(token);
+  for (const [name, value] of Object.entries(sessionEnv)) if (isSecret(name, value)) values.add(value);
+  for (const [name, value] of Object.entries(environment)) {
+    if (value !== undefined && value.length >= SHORTEST && KEY_LIKE.test(name) && !isPlace(value)) values.add(value);
+  }
+  const needles = new Set<string>();
+  for (const value of values) {
+    needles.add(value);
+    // As it stands inside a JSON string.
+    needles.add(JSON.stringify(value).slice(1, -1));
+  }
+  // The longest first, so that one value inside another does not leave a rest behind.
+  return [...needles].sort((a, b) => b.length - a.length);
+}
+
+/** A session's variable is a secret unless it plainly is a place, a switch or a number under a name that is no key's. */
+function isSecret(name: string, value: string): boolean {
+  if (value.length < SHORTEST) return false;
+  return KEY_LIKE.test(name) || !(isPlace(value) || /^[\d.]+$/.test(value));
+}
+
+function isPlace(value: string): boolean {
+  if (value.startsWith("/")) return true;
+  if (!URL.canParse(value)) return false;
+  const url = new URL(value);
+  return /^(https?|unix|file):$/.test(url.protocol) && url.username === "" && url.password === "" && url.search === "";
+}
