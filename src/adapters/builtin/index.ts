@@ -1,0 +1,19 @@
+/** Our own agent, an agent like any other: reached through a connection, heard through an adapter. */
+import { defineAdapter } from "../../core/adapter.ts";
+import { isBuiltinLine } from "../../dialects/builtin.ts";
+import { capabilities, launch, modes } from "./launch.ts";
+import { adapter } from "./translate.ts";
+
+/** Lines whose tag no other agent uses. */
+const ownTags: ReadonlySet<string> = new Set(["session", "step.start", "step.finish", "step.failed", "compaction.end"]);
+
+export const builtin = defineAdapter({
+  agent: "builtin",
+  name: "Franca's own agent",
+  isNative: isBuiltinLine,
+  recognises: (value) => isBuiltinLine(value) && ownTags.has(value.type),
+  adapter,
+  launch,
+  capabilities,
+  modes,
+});

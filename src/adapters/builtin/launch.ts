@@ -1,0 +1,47 @@
+/** The builtin agent runs inside the daemon: there is nothing to find, only what it cannot do to refuse. */
+import type { Capabilities, Launch, LaunchOptions } from "../../core/adapter.ts";
+
+export const capabilities: Capabilities = {
+  permissions: true,
+  questions: true,
+  steer: true,
+  resume: true,
+  fork: true,
+  compact: true,
+  shell: false,
+  images: true,
+  mcp: false,
+  systemPrompt: true,
+  deltas: true,
+  todos: true,
+  subagents: true,
+  reasoning: true,
+  cost: false,
+  echoesPrompts: false,
+  permissionModes: ["default", "plan", "acceptEdits", "bypass"],
+  set: ["model", "variant", "mode", "permission_mode"],
+};
+
+export const modes = [
+  { id: "build", name: "Build", description: "Reads, writes and runs commands, as its permissions allow" },
+  { id: "plan", name: "Plan", description: "Reads and plans; refuses to write files or run commands" },
+];
+
+export function launch(options: LaunchOptions): Launch {
+  if (Object.keys(options.mcp).length > 0) {
+    return {
+      kind: "refused",
+      code: "not_supported",
+      message: "The builtin agent takes no MCP servers. Leave `mcp` out, or choose an agent that has them.",
+    };
+  }
+  if (options.mode !== null && !modes.some(({ id }) => id === options.mode)) {
+    const known = modes.map(({ id }) => id).join(", ");
+    return {
+      kind: "refused",
+      code: "mode_not_supported",
+      message: `The builtin agent has no mode "${options.mode}". It has: ${known}.`,
+    };
+  }
+  return { kind: "in-process", agent: "builtin" };
+}
