@@ -156,6 +156,8 @@ export const Draft = z.discriminatedUnion("type", [
       permission_mode: z.string().optional(),
       native_session_id: z.string().optional(),
       agent_version: z.string().optional(),
+      directory: z.string().optional(),
+      tools: z.array(z.string()).readonly().optional(),
       /** Whether the continuation governor may go on in this session. */
       continuing: z.boolean().optional(),
       queue: z.array(QueuedPrompt).readonly().optional(),

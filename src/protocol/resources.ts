@@ -7,6 +7,7 @@ import {
   QueuedPrompt,
   SessionStatus,
   Todo,
+  UniversalEvent,
   UsageTotal,
 } from "./events.ts";
 import { Item } from "./items.ts";
@@ -129,6 +130,9 @@ export const SessionDetail = SessionSummary.extend({
 });
 export type SessionDetail = z.infer<typeof SessionDetail>;
 
+export const SessionList = z.object({ sessions: z.array(SessionSummary).readonly() });
+export const ForkedSession = z.object({ sessionId: z.string() });
+
 export const AgentSummary = z.object({
   id: z.string(),
   name: z.string(),
@@ -148,6 +152,14 @@ export const ModelSummary = z.object({
 });
 export type ModelSummary = z.infer<typeof ModelSummary>;
 
+export const ModeSummary = z.object({ id: z.string(), name: z.string(), description: z.string() });
+export type ModeSummary = z.infer<typeof ModeSummary>;
+
+export const AgentList = z.object({ agents: z.array(AgentSummary).readonly() });
+export const ModelList = z.object({ models: z.array(ModelSummary).readonly(), defaultModel: z.string().optional() });
+export type ModelList = z.infer<typeof ModelList>;
+export const ModeList = z.object({ modes: z.array(ModeSummary).readonly() });
+
 export const NativeLine = z.object({
   line: z.number().int(),
   time: z.string(),
@@ -155,6 +167,14 @@ export const NativeLine = z.object({
   native: z.unknown(),
 });
 export type NativeLine = z.infer<typeof NativeLine>;
+
+export const EventPage = z.object({ events: z.array(UniversalEvent).readonly(), hasMore: z.boolean() });
+export type EventPage = z.infer<typeof EventPage>;
+export const NativePage = z.object({ lines: z.array(NativeLine).readonly(), hasMore: z.boolean() });
+export type NativePage = z.infer<typeof NativePage>;
+
+export const Health = z.object({ status: z.literal("ok"), version: z.string() });
+export type Health = z.infer<typeof Health>;
 
 export const Problem = z.object({
   type: z.string(),

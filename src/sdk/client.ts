@@ -1,0 +1,116 @@
+/** The client of a daemon: everything its API offers, typed, in Node and in browsers. */
+import type { SessionStatus, UniversalEvent } from "../protocol/events.ts";
+import type {
+  AgentSummary,
+  CreatedSession,
+  CreateSession,
+  Health,
+  ModelList,
+  ModeSummary,
+  SessionSummary,
+} from "../protocol/resources.ts";
+import { type ConnectOptions, followStream, type Http, openHttp } from "./http.ts";
+import { createSession, openSession, randomId, type Session } from "./session.ts";
+
+export interface StatusChange {
+  readonly sessionId: string;
+  readonly status: SessionStatus;
+}
+
+/** An event of some session, with the place to go on from. */
+export interface PlacedEvent {
+  readonly cursor: string;
+  readonly event: UniversalEvent;
+}
+
+export interface FollowAllOptions {
+  /** A cursor of this stream: what comes after it. Absent: only what comes from now on. `0`: everything. */
+  readonly after?: string;
+  readonly signal?: AbortSignal;
+}
+
+export interface Client {
+  readonly health: () => Promise<Health>;
+  readonly agents: () => Promise<readonly AgentSummary[]>;
+  readonly models: (agent: string) => Promise<ModelList>;
+  readonly modes: (agent: string) => Promise<readonly ModeSummary[]>;
+  readonly installAgent: (
+    agent: string,
+    options?: { readonly version?: string; readonly reinstall?: boolean },
+  ) => Promise<void>;
+  readonly sessions: () => Promise<readonly SessionSummary[]>;
+  /** An existing session, by its id. Asks nothing of the daemon yet. */
+  readonly session: (id: string) => Session;
+  /** Makes a session, with an id of its own when none is given. */
+  readonly create: (
+    options: CreateSession & { readonly id?: string },
+  ) => Promise<Session & { readonly created: CreatedSession }>;
+  /** What every session is doing. */
+  readonly statuses: () => Promise<ReadonlyMap<string, SessionStatus>>;
+  /** All that change, as they change. */
+  readonly statusChanges: (options?: { readonly signal?: AbortSignal }) => AsyncIterable<StatusChange>;
+  /** The events of all sessions, reconnecting where the stream was cut. */
+  readonly events: (options?: FollowAllOptions) => AsyncIterable<PlacedEvent>;
+  /** Prometheus' text. */
+  readonly metrics: () => Promise<string>;
+  readonly openapi: () => Promise<unknown>;
+}
+
+export function connect(options: ConnectOptions): Client {
+  const http = openHttp(options);
+  const agentPath = (agent: string) => `/v1/agents/${encodeURIComponent(agent)}`;
+  const sessions = async () => (await http.json<{ sessions: SessionSummary[] }>("/v1/sessions")).sessions;
+  return {
+    health: () => http.json("/v1/health"),
+    agents: async () => (await http.json<{ agents: AgentSummary[] }>("/v1/agents")).agents,
+    models: (agent) => http.json(`${agentPath(agent)}/models`),
+    modes: async (agent) => (await http.json<{ modes: ModeSummary[] }>(`${agentPath(agent)}/modes`)).modes,
+    installAgent: async (agent, body = {}) =>
+      void (await http.request(`${agentPath(agent)}/install`, { method: "POST", body })),
+    sessions,
+    session: (id) => openSession(http, id),
+    create: async ({ id = randomId(), ...body }) => {
+      const created = await createSession(http, id, body);
+      return { ...openSession(http, id), created };
+    },
+    statuses: async () => new Map((await sessions()).map(({ sessionId, status }) => [sessionId, status])),
+    statusChanges: (follow = {}) => statusChanges(http, follow),
+    events: (follow = {}) => followAll(http, follow),
+    metrics: async () => (await http.request("/metrics")).text(),
+    openapi: () => http.json("/openapi.json"),
+  };
+}
+
+async function* followAll(http: Http, { after, signal }: FollowAllOptions): AsyncGenerator<PlacedEvent> {
+  const batches = followStream({
+    http,
+    path: "/v1/events/sse",
+    query: {},
+    lastEventId: after ?? null,
+    signal: signal ?? new AbortController().signal,
+  });
+  for await (const batch of batches) {
+    for (const { id, data } of batch) if (id !== null && data !== null) yield { cursor: id, event: JSON.parse(data) };
+  }
+}
+
+async function* statusChanges(http: Http, options: FollowAllOptions): AsyncGenerator<StatusChange> {
+  for await (const { event } of followAll(http, options)) {
+    const status = statusAfter(event);
+    if (status !== null) yield { sessionId: event.session_id, status };
+  }
+}
+
+/** What a session does after an event; null when the event says nothing of it. */
+export function statusAfter(event: UniversalEvent): SessionStatus | null {
+  switch (event.type) {
+    case "turn.started":
+      return "running";
+    case "turn.state":
+      return event.data.state;
+    case "turn.ended":
+      return "idle";
+    default:
+      return null;
+  }
+}

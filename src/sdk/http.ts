@@ -1,0 +1,150 @@
+/** Requests to a daemon: addresses, the token, problems as errors, streams that reconnect where they were cut. */
+import { ApiError, type ErrorCode, errorStatus } from "../protocol/errors.ts";
+import { readServerSentEvents, type ServerSentEvent } from "./sse.ts";
+
+export interface ConnectOptions {
+  /** Where the daemon listens, for example `http://127.0.0.1:7717`. */
+  readonly url: string;
+  readonly token?: string;
+  /** Instead of the platform's own. */
+  readonly fetch?: typeof globalThis.fetch;
+}
+
+export interface RequestOptions {
+  readonly method?: "GET" | "POST" | "PATCH" | "DELETE";
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly query?: Readonly<Record<string, string | number | boolean | undefined>>;
+  readonly signal?: AbortSignal;
+}
+
+export interface Http {
+  readonly request: (path: string, options?: RequestOptions) => Promise<Response>;
+  /** The answer as JSON; its shape is the route's promise. */
+  readonly json: <T>(path: string, options?: RequestOptions) => Promise<T>;
+}
+
+export function openHttp({ url, token, fetch = globalThis.fetch }: ConnectOptions): Http {
+  const base = url.replace(/\/+$/, "");
+  const request = async (path: string, options: RequestOptions = {}): Promise<Response> => {
+    const { method = "GET", body, headers, query, signal } = options;
+    const response = await send(fetch, `${base}${path}${queryText(query)}`, {
+      method,
+      headers: {
+        ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+        ...(body === undefined ? {} : { "content-type": "application/json" }),
+        ...headers,
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      ...(signal === undefined ? {} : { signal }),
+    });
+    if (response.ok) return response;
+    throw await problemOf(response);
+  };
+  return { request, json: async (path, options) => JSON.parse(await (await request(path, options)).text()) };
+}
+
+/** The daemon could not be reached at all: there is no answer to read a code from. */
+export class UnreachableError extends Error {
+  override readonly name = "UnreachableError";
+}
+
+async function send(fetch: typeof globalThis.fetch, url: string, init: RequestInit): Promise<Response> {
+  try {
+    return await fetch(url, init);
+  } catch (error) {
+    if (init.signal?.aborted === true) throw error;
+    const reason = error instanceof Error && error.cause instanceof Error ? error.cause.message : String(error);
+    throw new UnreachableError(`No daemon answers at ${new URL(url).origin}: ${reason}`, { cause: error });
+  }
+}
+
+function queryText(query: RequestOptions["query"]): string {
+  const entries = Object.entries(query ?? {}).flatMap(([name, value]): [string, string][] =>
+    value === undefined ? [] : [[name, String(value)]],
+  );
+  return entries.length === 0 ? "" : `?${new URLSearchParams(entries)}`;
+}
+
+async function problemOf(response: Response): Promise<ApiError> {
+  const text = await response.text().catch(() => "");
+  const { code, detail } = parseProblem(text);
+  if (code !== null) return new ApiError(code, detail);
+  const shown = text.slice(0, 200);
+  return new ApiError("stream_error", `The server answered ${response.status}, which is not Franca's: ${shown}`);
+}
+
+function parseProblem(text: string): { code: ErrorCode | null; detail: string } {
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value === "object" && value !== null && "code" in value && "detail" in value) {
+      return { code: isErrorCode(value.code) ? value.code : null, detail: String(value.detail) };
+    }
+  } catch {
+    // Not ours: something else answers at this address.
+  }
+  return { code: null, detail: text };
+}
+
+const isErrorCode = (value: unknown): value is ErrorCode =>
+  typeof value === "string" && Object.hasOwn(errorStatus, value);
+
+const FIRST_DELAY_MS = 100;
+const LONGEST_DELAY_MS = 5_000;
+
+export interface StreamRequest {
+  readonly http: Http;
+  readonly path: string;
+  readonly query: NonNullable<RequestOptions["query"]>;
+  /** The id of the last event seen; null to begin as the query says. */
+  readonly lastEventId: string | null;
+  readonly signal: AbortSignal;
+}
+
+/** Follows a stream for ever: after a cut it goes on behind the last event seen. Ends when what it follows is gone. */
+export async function* followStream(options: StreamRequest): AsyncGenerator<ServerSentEvent[]> {
+  const { http, path, query, signal } = options;
+  let last = options.lastEventId;
+  let failures = 0;
+  let connected = false;
+  while (!signal.aborted) {
+    try {
+      const headers = { accept: "text/event-stream", ...(last === null ? {} : { "last-event-id": last }) };
+      const { body } = await http.request(path, { headers, query, signal });
+      connected = true;
+      if (body === null) throw new UnreachableError("The stream has no body.");
+      for await (const events of readServerSentEvents(body)) {
+        failures = 0;
+        // Before it is given away: whoever leaves the loop here has seen it.
+        last = events.findLast(({ id }) => id !== null)?.id ?? last;
+        yield events;
+      }
+    } catch (error) {
+      if (signal.aborted) return;
+      // What was followed is gone since: that is an end, not a mistake of the caller.
+      if (error instanceof ApiError && error.status < 500) {
+        if (connected && error.status === 404) return;
+        throw error;
+      }
+      if (!connected && error instanceof UnreachableError) throw error;
+    }
+    failures += 1;
+    await pause({ ms: Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** (failures - 1)) * jitter(), signal });
+  }
+}
+
+/** Many clients of one daemon that restarts should not all come back in the same moment. */
+const jitter = (): number => 0.5 + Math.random() / 2;
+
+function pause({ ms, signal }: { ms: number; signal: AbortSignal }): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", done);
+      resolve();
+    };
+    const timer = setTimeout(done, ms);
+    signal.addEventListener("abort", done);
+    if (signal.aborted) done();
+  });
+}

@@ -1,0 +1,68 @@
+/** Routes about agents: which there are, what they offer, and installing one. */
+import { AgentList, InstallAgent, ModeList, ModelList } from "../../protocol/resources.ts";
+import { defineRoute, empty, json, type Route } from "../route.ts";
+
+const list = defineRoute({
+  method: "get",
+  path: "/v1/agents",
+  doc: {
+    id: "listAgents",
+    tag: "Agents",
+    summary: "List the agents, installed or not",
+    errors: [],
+    answers: "json",
+  },
+  answer: AgentList,
+  handle: async ({ sessions }) => json({ agents: await sessions.agents() }),
+});
+
+const models = defineRoute({
+  method: "get",
+  path: "/v1/agents/{agent}/models",
+  doc: {
+    id: "listModels",
+    tag: "Agents",
+    summary: "The models an agent offers",
+    errors: ["unsupported_agent", "agent_not_installed"],
+    answers: "json",
+  },
+  answer: ModelList,
+  handle: async ({ sessions, params }) => json(await sessions.models(params.agent ?? "")),
+});
+
+const modes = defineRoute({
+  method: "get",
+  path: "/v1/agents/{agent}/modes",
+  doc: {
+    id: "listModes",
+    tag: "Agents",
+    summary: "The modes an agent offers",
+    errors: ["unsupported_agent"],
+    answers: "json",
+  },
+  answer: ModeList,
+  handle: async ({ sessions, params }) => json({ modes: await sessions.modes(params.agent ?? "") }),
+});
+
+const install = defineRoute({
+  method: "post",
+  path: "/v1/agents/{agent}/install",
+  doc: {
+    id: "installAgent",
+    tag: "Agents",
+    summary: "Install an agent into Franca's own tools folder",
+    errors: ["unsupported_agent", "not_supported", "install_failed"],
+    answers: "empty",
+  },
+  body: InstallAgent,
+  bodyOptional: true,
+  handle: async ({ sessions, params, body: { version, reinstall } }) => {
+    await sessions.install(params.agent ?? "", {
+      ...(version === undefined ? {} : { version }),
+      ...(reinstall === undefined ? {} : { reinstall }),
+    });
+    return empty();
+  },
+});
+
+export const agentRoutes: readonly Route[] = [list, models, modes, install];

@@ -1,0 +1,184 @@
+/** Routes that read the log: events by offset, live by SSE for one session and for all, and the native lines. */
+import type { IncomingMessage } from "node:http";
+import { z } from "zod";
+import { ApiError } from "../../protocol/errors.ts";
+import type { SessionId } from "../../protocol/ids.ts";
+import { EventPage, NativePage } from "../../protocol/resources.ts";
+import type { EventGroup } from "../../runtime/contract.ts";
+import { byPosition, bySequence, frame, framesFrom, framesOf } from "../frames.ts";
+import { type Call, defineRoute, json, type Route, sent, sessionOf } from "../route.ts";
+import { type EventStream, streamEvents } from "../sse.ts";
+import { flag, integer, offset } from "./query.ts";
+
+const DEFAULT_LIMIT = 1000;
+const MAX_LIMIT = 10_000;
+
+const limit = integer({ min: 1, max: MAX_LIMIT }).default(DEFAULT_LIMIT);
+const includeRaw = flag.default(false).describe("Fills `raw` with the native line that caused the event.");
+
+const lastEventId = {
+  "Last-Event-ID": "The `id:` of the last event seen: the stream goes on after it. Wins over `offset`.",
+};
+
+const listEvents = defineRoute({
+  method: "get",
+  path: "/v1/sessions/{id}/events",
+  doc: {
+    id: "listEvents",
+    tag: "Events",
+    summary: "Events after an offset",
+    description: "Events with `sequence > offset`, oldest first.",
+    errors: ["session_not_found"],
+    answers: "json",
+  },
+  query: z.object({ offset: offset.default(0), limit, include_raw: includeRaw }),
+  answer: EventPage,
+  handle: async (call) => {
+    const { include_raw, ...page } = call.query;
+    return json(await call.sessions.events(sessionOf(call), { ...page, includeRaw: include_raw }));
+  },
+});
+
+const followSession = defineRoute({
+  method: "get",
+  path: "/v1/sessions/{id}/events/sse",
+  doc: {
+    id: "followEvents",
+    tag: "Events",
+    summary: "Events of a session, live",
+    description:
+      "History after the offset, then what comes, without a gap and without a repeat. `id:` is the event's sequence. There is no `event:` line.",
+    errors: ["session_not_found"],
+    answers: "events",
+    requestHeaders: lastEventId,
+  },
+  query: z.object({ offset: offset.default(0), include_raw: includeRaw }),
+  handle: async (call) => {
+    const session = sessionOf(call);
+    const after = sequenceOf(call.incoming) ?? call.query.offset;
+    // Asked for before the stream begins, so that an unknown session is a 404 and not a broken stream.
+    await call.sessions.events(session, { offset: after, limit: 1, includeRaw: false });
+    await streamEvents(call, async (stream) => {
+      const groups = call.sessions.follow(session, { signal: stream.signal, after });
+      const write = call.query.include_raw ? rawWriter({ call, session, stream }) : sharedWriter(stream);
+      await writeGroups({ groups, after, write });
+    });
+    return sent;
+  },
+});
+
+const followAll = defineRoute({
+  method: "get",
+  path: "/v1/events/sse",
+  doc: {
+    id: "followAllEvents",
+    tag: "Events",
+    summary: "Events of all sessions, live",
+    description:
+      "Without an offset only what comes from now on; `offset=0` begins with all that is stored. `id:` is a cursor of this stream alone, `<position>.<index>`: positions grow over all sessions. The first frame carries only an id: the place where the stream begins.",
+    errors: [],
+    answers: "events",
+    requestHeaders: lastEventId,
+  },
+  query: z.object({ offset: offset.optional() }),
+  handle: async (call) => {
+    const from = positionOf(call.incoming) ?? { after: call.query.offset ?? call.sessions.position(), skip: null };
+    const greeting = `id: ${from.skip === null ? from.after : `${from.skip.position}.${from.skip.index}`}\n\n`;
+    await streamEvents({ ...call, greeting }, async (stream) => {
+      const groups = call.sessions.followAll({ signal: stream.signal, after: from.after });
+      for await (const group of groups) {
+        const seen = group.position === from.skip?.position ? from.skip.index + 1 : 0;
+        const bytes = framesFrom(framesOf(group, byPosition), seen);
+        if (bytes.length > 0) await stream.write(bytes);
+      }
+    });
+    return sent;
+  },
+});
+
+const listNative = defineRoute({
+  method: "get",
+  path: "/v1/sessions/{id}/native",
+  doc: {
+    id: "listNative",
+    tag: "Events",
+    summary: "The native lines, of both directions",
+    description: "Lines with a number greater than `offset`. `cause.line` of an event names one of them.",
+    errors: ["session_not_found"],
+    answers: "json",
+  },
+  query: z.object({ offset: offset.default(0), limit }),
+  answer: NativePage,
+  handle: async (call) => json(await call.sessions.native(sessionOf(call), call.query)),
+});
+
+type GroupWriter = (group: EventGroup, index: number) => Promise<void> | undefined;
+
+interface GroupStream {
+  readonly groups: AsyncIterable<EventGroup>;
+  readonly after: number;
+  readonly write: GroupWriter;
+}
+
+/** Only the first group can begin before the cursor. */
+async function writeGroups({ groups, after, write }: GroupStream): Promise<void> {
+  for await (const group of groups) {
+    const writing = write(group, Math.max(0, after + 1 - group.first));
+    if (writing !== undefined) await writing;
+  }
+}
+
+const sharedWriter =
+  (stream: EventStream): GroupWriter =>
+  (group, index) =>
+    stream.write(framesFrom(framesOf(group, bySequence), index));
+
+/** Raw lines are stored apart, so these frames are made for this reader alone. */
+function rawWriter(options: { call: Call<unknown, unknown>; session: SessionId; stream: EventStream }): GroupWriter {
+  const { call, session, stream } = options;
+  return async (group, index) => {
+    let after = group.first + index - 1;
+    while (after < group.last && !stream.signal.aborted) {
+      const query = { offset: after, limit: Math.min(group.last - after, MAX_LIMIT), includeRaw: true };
+      const { events } = await call.sessions.events(session, query);
+      if (events.length === 0) return;
+      await stream.write(
+        events.map((event) => frame({ id: String(event.sequence), data: JSON.stringify(event) })).join(""),
+      );
+      after += events.length;
+    }
+  };
+}
+
+function sequenceOf(incoming: IncomingMessage): number | null {
+  const id = headerOf(incoming);
+  if (id === null) return null;
+  if (/^\d{1,15}$/.test(id)) return Number(id);
+  throw new ApiError("invalid_request", `Last-Event-ID ${JSON.stringify(id)} is not a sequence of this stream.`);
+}
+
+interface PlaceInAll {
+  /** Groups after this position are wanted. */
+  readonly after: number;
+  /** Events of this group up to this index have been seen. */
+  readonly skip: { readonly position: number; readonly index: number } | null;
+}
+
+function positionOf(incoming: IncomingMessage): PlaceInAll | null {
+  const id = headerOf(incoming);
+  if (id === null) return null;
+  const [, position, index] = /^(\d{1,15})(?:\.(\d{1,9}))?$/.exec(id) ?? [];
+  if (position === undefined) {
+    throw new ApiError("invalid_request", `Last-Event-ID ${JSON.stringify(id)} is not a cursor of this stream.`);
+  }
+  if (index === undefined) return { after: Number(position), skip: null };
+  return { after: Number(position) - 1, skip: { position: Number(position), index: Number(index) } };
+}
+
+function headerOf({ headers }: IncomingMessage): string | null {
+  const value = headers["last-event-id"];
+  const id = Array.isArray(value) ? value[0] : value;
+  return id === undefined || id === "" ? null : id;
+}
+
+export const eventRoutes: readonly Route[] = [listEvents, followSession, followAll, listNative];

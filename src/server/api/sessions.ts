@@ -1,0 +1,182 @@
+/** Routes about sessions as things: create, list, look at, change, end, delete, fork. */
+import { randomUUID } from "node:crypto";
+import { z } from "zod";
+import { sessionId } from "../../protocol/ids.ts";
+import {
+  CreatedSession,
+  CreateSession,
+  ForkedSession,
+  ForkSession,
+  SessionDetail,
+  SessionList,
+  UpdateSession,
+} from "../../protocol/resources.ts";
+import { defineRoute, empty, json, type Route, sessionOf } from "../route.ts";
+import { integer } from "./query.ts";
+
+const MAX_ITEMS = 1000;
+
+const create = defineRoute({
+  method: "post",
+  path: "/v1/sessions/{id}",
+  doc: {
+    id: "createSession",
+    tag: "Sessions",
+    summary: "Create a session",
+    description:
+      "The id is the caller's choice. The agent is started when it is first needed. `nativeSessionId` takes over a session begun outside Franca.",
+    errors: ["unsupported_agent", "agent_not_installed", "directory_not_found", "session_already_exists"],
+    answers: "json",
+  },
+  body: CreateSession,
+  answer: CreatedSession,
+  handle: async (call) => json(await call.sessions.create(sessionOf(call), call.body)),
+});
+
+const list = defineRoute({
+  method: "get",
+  path: "/v1/sessions",
+  doc: { id: "listSessions", tag: "Sessions", summary: "List all sessions", errors: [], answers: "json" },
+  answer: SessionList,
+  handle: async ({ sessions }) => json({ sessions: await sessions.list() }),
+});
+
+const get = defineRoute({
+  method: "get",
+  path: "/v1/sessions/{id}",
+  doc: {
+    id: "getSession",
+    tag: "Sessions",
+    summary: "A session as it stands",
+    description:
+      "The snapshot a late joiner needs: status, open requests, queue, todos, usage and the last items. Follow the events from `lastSequence` on to stay up to date.",
+    errors: ["session_not_found"],
+    answers: "json",
+  },
+  query: z.object({
+    itemsBefore: z.string().min(1).optional().describe("Only items before this item id: the page above."),
+    limit: integer({ min: 0, max: MAX_ITEMS }).optional().describe("How many items, 200 by default."),
+  }),
+  answer: SessionDetail,
+  handle: async (call) => {
+    const { itemsBefore, limit } = call.query;
+    const page = { ...(itemsBefore === undefined ? {} : { itemsBefore }), ...(limit === undefined ? {} : { limit }) };
+    return json(await call.sessions.get(sessionOf(call), page));
+  },
+});
+
+const update = defineRoute({
+  method: "patch",
+  path: "/v1/sessions/{id}",
+  doc: {
+    id: "updateSession",
+    tag: "Sessions",
+    summary: "Change a living session",
+    description: "What the agent cannot change in mid-session is refused, never ignored.",
+    errors: ["session_not_found", "session_ended", "mode_not_supported", "not_supported"],
+    answers: "empty",
+  },
+  body: UpdateSession,
+  handle: async (call) => {
+    await call.sessions.update(sessionOf(call), call.body);
+    return empty();
+  },
+});
+
+const remove = defineRoute({
+  method: "delete",
+  path: "/v1/sessions/{id}",
+  doc: {
+    id: "deleteSession",
+    tag: "Sessions",
+    summary: "Delete a session and its events",
+    description: "Its agent is stopped first; streams of its events end.",
+    errors: ["session_not_found", "session_owned"],
+    answers: "empty",
+  },
+  handle: async (call) => {
+    await call.sessions.delete(sessionOf(call));
+    return empty();
+  },
+});
+
+const terminate = defineRoute({
+  method: "post",
+  path: "/v1/sessions/{id}/terminate",
+  doc: {
+    id: "terminateSession",
+    tag: "Sessions",
+    summary: "End a session, keeping its events",
+    description: "The agent and everything it started is gone; later prompts get 409 `session_ended`.",
+    errors: ["session_not_found"],
+    answers: "empty",
+  },
+  handle: async (call) => {
+    await call.sessions.terminate(sessionOf(call));
+    return empty();
+  },
+});
+
+const fork = defineRoute({
+  method: "post",
+  path: "/v1/sessions/{id}/fork",
+  doc: {
+    id: "forkSession",
+    tag: "Sessions",
+    summary: "Go on from here in a session of its own",
+    errors: ["session_not_found", "session_already_exists", "not_supported"],
+    answers: "json",
+  },
+  body: ForkSession,
+  bodyOptional: true,
+  answer: ForkedSession,
+  handle: async (call) => {
+    const into = sessionId(call.body.sessionId ?? randomUUID());
+    await call.sessions.fork(sessionOf(call), into);
+    return json({ sessionId: into });
+  },
+});
+
+const compact = defineRoute({
+  method: "post",
+  path: "/v1/sessions/{id}/compact",
+  doc: {
+    id: "compactSession",
+    tag: "Sessions",
+    summary: "Have the agent summarise its context",
+    errors: ["session_not_found", "session_ended", "not_supported"],
+    answers: "empty",
+  },
+  handle: async (call) => {
+    await call.sessions.compact(sessionOf(call));
+    return empty();
+  },
+});
+
+const stopContinuing = defineRoute({
+  method: "post",
+  path: "/v1/sessions/{id}/stop-continuing",
+  doc: {
+    id: "stopContinuing",
+    tag: "Sessions",
+    summary: "Turn off automatic continuation for this session",
+    errors: ["session_not_found", "session_ended"],
+    answers: "empty",
+  },
+  handle: async (call) => {
+    await call.sessions.stopContinuing(sessionOf(call));
+    return empty();
+  },
+});
+
+export const sessionRoutes: readonly Route[] = [
+  list,
+  create,
+  get,
+  update,
+  remove,
+  terminate,
+  fork,
+  compact,
+  stopContinuing,
+];

@@ -1,0 +1,173 @@
+/** Routes that drive turns: prompts, abort, and the answers to what an agent asks. */
+import type { IncomingMessage } from "node:http";
+import type { z } from "zod";
+import { ApiError } from "../../protocol/errors.ts";
+import { AbortSession, RejectQuestion, ReplyPermission, ReplyQuestion, SendMessage } from "../../protocol/resources.ts";
+import type { PromptReceipt, PromptRequest } from "../../runtime/contract.ts";
+import { type Call, defineRoute, empty, type Route, sent, sessionOf } from "../route.ts";
+import { streamTurn } from "./turn-stream.ts";
+
+const MAX_KEY_LENGTH = 256;
+
+const promptHeaders = {
+  "Idempotency-Key": "A prompt with a key that this session has seen is not run again; it gets the same answer.",
+};
+const promptIdHeader = { "Franca-Prompt-Id": "Names the prompt in `turn.started` and in the queue." };
+
+const send = defineRoute({
+  method: "post",
+  path: "/v1/sessions/{id}/messages",
+  doc: {
+    id: "sendMessage",
+    tag: "Turns",
+    summary: "Send a prompt",
+    description:
+      "Answers as soon as the prompt is stored. While a turn runs it is queued, or steered into the turn where the agent can and `delivery` asks for it.",
+    errors: ["session_not_found", "session_ended", "session_owned", "not_supported"],
+    answers: "empty",
+    requestHeaders: promptHeaders,
+    answerHeaders: promptIdHeader,
+  },
+  body: SendMessage,
+  handle: async (call) => {
+    const { promptId } = await prompt(call);
+    return empty({ "Franca-Prompt-Id": promptId });
+  },
+});
+
+const sendAndStream = defineRoute({
+  method: "post",
+  path: "/v1/sessions/{id}/messages/stream",
+  doc: {
+    id: "streamMessage",
+    tag: "Turns",
+    summary: "Send a prompt and stream its turn",
+    description:
+      "The events of the turn that runs the prompt, from `turn.started` to `turn.ended`; then the stream ends. Leaving early does not abort the turn.",
+    errors: ["session_not_found", "session_ended", "session_owned", "not_supported"],
+    answers: "events",
+    requestHeaders: promptHeaders,
+    answerHeaders: promptIdHeader,
+  },
+  body: SendMessage,
+  handle: async (call) => {
+    const receipt = await prompt(call);
+    await streamTurn({ call, session: sessionOf(call), receipt });
+    return sent;
+  },
+});
+
+const abort = defineRoute({
+  method: "post",
+  path: "/v1/sessions/{id}/abort",
+  doc: {
+    id: "abortSession",
+    tag: "Turns",
+    summary: "Stop the running turn",
+    description: "Ends the turn with reason `aborted` within a bounded time. While idle it changes nothing.",
+    errors: ["session_not_found"],
+    answers: "empty",
+  },
+  body: AbortSession,
+  bodyOptional: true,
+  handle: async (call) => {
+    await call.sessions.abort(sessionOf(call), { clearQueue: call.body.clearQueue ?? false });
+    return empty();
+  },
+});
+
+const replyPermission = defineRoute({
+  method: "post",
+  path: "/v1/sessions/{id}/permissions/{permissionId}/reply",
+  doc: {
+    id: "replyPermission",
+    tag: "Requests",
+    summary: "Answer a permission request",
+    errors: ["session_not_found", "permission_not_found", "already_answered"],
+    answers: "empty",
+  },
+  body: ReplyPermission,
+  handle: async (call) => {
+    const { reply, message } = call.body;
+    await call.sessions.replyPermission(sessionOf(call), call.params.permissionId ?? "", {
+      reply,
+      ...(message === undefined ? {} : { message }),
+    });
+    return empty();
+  },
+});
+
+const replyQuestion = defineRoute({
+  method: "post",
+  path: "/v1/sessions/{id}/questions/{questionId}/reply",
+  doc: {
+    id: "replyQuestion",
+    tag: "Requests",
+    summary: "Answer a question",
+    description: "One list of labels (or of words of one's own) per question, in their order.",
+    errors: ["session_not_found", "question_not_found", "already_answered"],
+    answers: "empty",
+  },
+  body: ReplyQuestion,
+  handle: async (call) => {
+    await call.sessions.replyQuestion(sessionOf(call), call.params.questionId ?? "", call.body.answers);
+    return empty();
+  },
+});
+
+const rejectQuestion = defineRoute({
+  method: "post",
+  path: "/v1/sessions/{id}/questions/{questionId}/reject",
+  doc: {
+    id: "rejectQuestion",
+    tag: "Requests",
+    summary: "Refuse to answer a question",
+    errors: ["session_not_found", "question_not_found", "already_answered"],
+    answers: "empty",
+  },
+  body: RejectQuestion,
+  bodyOptional: true,
+  handle: async (call) => {
+    const { message } = call.body;
+    const options = message === undefined ? {} : { message };
+    await call.sessions.rejectQuestion(sessionOf(call), call.params.questionId ?? "", options);
+    return empty();
+  },
+});
+
+function prompt(call: Call<unknown, z.infer<typeof SendMessage>>): Promise<PromptReceipt> {
+  const { message, attachments, delivery } = call.body;
+  const key = idempotencyKey(call.incoming);
+  const request: PromptRequest = {
+    text: message,
+    ...(attachments === undefined ? {} : { attachments: attachments.map(withoutAbsent) }),
+    ...(delivery === undefined ? {} : { delivery }),
+    ...(key === null ? {} : { idempotencyKey: key }),
+  };
+  return call.sessions.prompt(sessionOf(call), request);
+}
+
+type WireAttachment = NonNullable<z.infer<typeof SendMessage>["attachments"]>[number];
+
+const withoutAbsent = ({ path, mime, filename }: WireAttachment) => ({
+  path,
+  ...(mime === undefined ? {} : { mime }),
+  ...(filename === undefined ? {} : { filename }),
+});
+
+function idempotencyKey({ headers }: IncomingMessage): string | null {
+  const value = headers["idempotency-key"];
+  if (value === undefined) return null;
+  const key = Array.isArray(value) ? value.join(",") : value;
+  if (key.length > 0 && key.length <= MAX_KEY_LENGTH) return key;
+  throw new ApiError("invalid_request", `Idempotency-Key must have 1 to ${MAX_KEY_LENGTH} characters.`);
+}
+
+export const turnRoutes: readonly Route[] = [
+  send,
+  sendAndStream,
+  abort,
+  replyPermission,
+  replyQuestion,
+  rejectQuestion,
+];

@@ -1,0 +1,149 @@
+/** The HTTP server: who may enter, which route answers, and how errors are told. Surfaces are mounted on it. */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { getRequestListener, type HttpBindings } from "@hono/node-server";
+import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
+import { type Context, Hono, type Next } from "hono";
+import { ApiError } from "../protocol/errors.ts";
+import { SessionId } from "../protocol/ids.ts";
+import { checkHost, checkOrigin, checkToken, isLoopback, originAllowed } from "./auth.ts";
+import { asApiError, problemResponse } from "./problem.ts";
+import { check, readJson } from "./request.ts";
+import type { Answer, Route, ServerContext } from "./route.ts";
+
+export type Environment = { Bindings: HttpBindings };
+export type App = Hono<Environment>;
+
+/** A dialect of the API with routes of its own. It is behind the same door as everything else. */
+export interface Surface {
+  readonly name: string;
+  readonly mount: (app: App, context: ServerContext) => void;
+  /** Paths that need no token: static files. */
+  readonly open?: (path: string) => boolean;
+}
+
+export interface Door {
+  /** The address we are bound to decides whether the Host header is checked. */
+  readonly host: string;
+  readonly token: string | null;
+  readonly corsOrigins: readonly string[];
+}
+
+export interface HttpOptions {
+  readonly door: Door;
+  readonly context: ServerContext;
+  readonly routes: readonly Route[];
+  readonly surfaces: readonly Surface[];
+}
+
+const JSON_TYPE = "application/json; charset=utf-8";
+
+export function createHttpServer(options: HttpOptions): Server {
+  const app = createApp(options);
+  const listener = getRequestListener(app.fetch, { overrideGlobalObjects: false });
+  const server = createServer((incoming, outgoing) => void listener(incoming, outgoing));
+  server.on("clientError", (_error, socket) => {
+    if (socket.writable) socket.end("HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n");
+  });
+  return server;
+}
+
+export function createApp({ door, context, routes, surfaces }: HttpOptions): App {
+  const app: App = new Hono<Environment>();
+  const open = new Set(routes.filter(({ doc }) => doc.open === true).map(({ path }) => path));
+  const isOpen = (path: string): boolean => open.has(path) || surfaces.some((surface) => surface.open?.(path) === true);
+  app.use("*", (c, next) => admit(c, next, { door, isOpen }));
+  for (const route of routes) {
+    app.on(route.method.toUpperCase(), honoPath(route.path), (c) => answer(c, route, context));
+  }
+  for (const [path, methods] of methodsByPath(routes)) {
+    app.all(honoPath(path), (c) => refuseMethod(c, methods));
+  }
+  for (const surface of surfaces) surface.mount(app, context);
+  app.notFound((c) => problemResponse(new ApiError("not_found", `There is no route ${c.req.method} ${c.req.path}.`)));
+  app.onError((error, c) => {
+    const known = asApiError(error, { logger: context.logger, path: c.req.path });
+    if (c.env.outgoing.headersSent) return RESPONSE_ALREADY_SENT;
+    return problemResponse(
+      known,
+      known.code === "token_invalid" ? { "www-authenticate": 'Bearer realm="franca"' } : {},
+    );
+  });
+  return app;
+}
+
+/** The door. Its headers are set on the node response, so that streams written straight on it carry them too. */
+async function admit(
+  c: Context<Environment>,
+  next: Next,
+  { door, isOpen }: { door: Door; isOpen: (path: string) => boolean },
+): Promise<Response | undefined> {
+  const { incoming, outgoing } = c.env;
+  const { host, origin, authorization } = incoming.headers;
+  const method = incoming.method ?? "GET";
+  outgoing.setHeader("x-content-type-options", "nosniff");
+  if (isLoopback(door.host)) checkHost(host);
+  if (origin !== undefined && originAllowed(origin, { allowed: door.corsOrigins })) {
+    allowOrigin(outgoing, origin);
+    if (isPreflight(incoming)) return new Response(null, { status: 204 });
+  }
+  checkOrigin({ origin, host, method, allowed: door.corsOrigins });
+  if (door.token !== null && !isOpen(c.req.path)) checkToken(authorization, { token: door.token });
+  await next();
+  return undefined;
+}
+
+const isPreflight = ({ method, headers }: IncomingMessage): boolean =>
+  method === "OPTIONS" && headers["access-control-request-method"] !== undefined;
+
+function allowOrigin(outgoing: ServerResponse, origin: string): void {
+  outgoing.setHeader("access-control-allow-origin", origin);
+  outgoing.setHeader("vary", "Origin");
+  outgoing.setHeader("access-control-allow-methods", "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS");
+  outgoing.setHeader(
+    "access-control-allow-headers",
+    "Authorization, Content-Type, Idempotency-Key, Last-Event-ID, X-Opencode-Directory",
+  );
+  outgoing.setHeader("access-control-expose-headers", "Franca-Prompt-Id");
+  outgoing.setHeader("access-control-max-age", "600");
+}
+
+async function answer(c: Context<Environment>, route: Route, context: ServerContext): Promise<Response> {
+  const { incoming, outgoing } = c.env;
+  const params = c.req.param();
+  if (params.id !== undefined) check(SessionId, params.id, { where: "The session id" });
+  const query = route.query === null ? {} : check(route.query, c.req.query(), { where: "The query" });
+  const body =
+    route.body === null ? {} : check(route.body, await bodyOf(incoming, route, context), { where: "The body" });
+  const result = await route.handle({ ...context, params, query, body, incoming, outgoing });
+  return toResponse(result);
+}
+
+const bodyOf = (incoming: IncomingMessage, { bodyOptional }: Route, { maxBodyBytes }: ServerContext) =>
+  readJson(incoming, { maxBytes: maxBodyBytes, optional: bodyOptional });
+
+function toResponse(answer: Answer): Response {
+  switch (answer.type) {
+    case "json":
+      return new Response(JSON.stringify(answer.body), { headers: { "content-type": JSON_TYPE } });
+    case "text":
+      return new Response(answer.text, { headers: { "content-type": answer.contentType } });
+    case "empty":
+      return new Response(null, { status: 204, headers: { ...answer.headers } });
+    case "sent":
+      return RESPONSE_ALREADY_SENT;
+  }
+}
+
+/** `{name}` is OpenAPI's spelling, `:name` hono's. */
+const honoPath = (path: string): string => path.replaceAll(/\{(\w+)\}/g, ":$1");
+
+function methodsByPath(routes: readonly Route[]): Map<string, string[]> {
+  const methods = new Map<string, string[]>();
+  for (const { path, method } of routes) methods.set(path, [...(methods.get(path) ?? []), method.toUpperCase()]);
+  return methods;
+}
+
+function refuseMethod(c: Context<Environment>, methods: readonly string[]): Response {
+  const detail = `${c.req.path} takes ${methods.join(", ")}, not ${c.req.method}.`;
+  return problemResponse(new ApiError("method_not_allowed", detail), { allow: methods.join(", ") });
+}

@@ -1,0 +1,149 @@
+/** Counters of what passes through the log, in Prometheus' text format. One more reader of the log, and a frugal one. */
+import type { UniversalEvent } from "../protocol/events.ts";
+import type { SessionSummary } from "../protocol/resources.ts";
+import type { EventGroup, Sessions } from "../runtime/contract.ts";
+
+export interface Metrics {
+  readonly render: (sessions: readonly SessionSummary[]) => Promise<string>;
+}
+
+interface Counts {
+  events: number;
+  unparsed: number;
+  turnsStarted: number;
+  readonly turnsEnded: Map<string, number>;
+  /** Requests that wait for an answer, by id. */
+  readonly permissions: Set<string>;
+  readonly questions: Set<string>;
+  readonly latency: { readonly buckets: number[]; sum: number; count: number };
+}
+
+/** Seconds from the reading of a native line to its events being stored and published. */
+const LATENCY_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
+
+/** Counts what is appended from now on, until the signal fires. */
+export function openMetrics({ sessions, signal }: { sessions: Sessions; signal: AbortSignal }): {
+  readonly metrics: Metrics;
+  /** Settles when the log is closed or the signal has fired. */
+  readonly done: Promise<void>;
+} {
+  const counts: Counts = {
+    events: 0,
+    unparsed: 0,
+    turnsStarted: 0,
+    turnsEnded: new Map(),
+    permissions: new Set(),
+    questions: new Set(),
+    latency: { buckets: LATENCY_BUCKETS.map(() => 0), sum: 0, count: 0 },
+  };
+  const follow = async (): Promise<void> => {
+    for await (const group of sessions.followAll({ signal, after: sessions.position() })) count(counts, group);
+  };
+  return { metrics: { render: async (list) => render(counts, list) }, done: follow() };
+}
+
+const TYPE = Buffer.from('"type":"');
+const TIME = Buffer.from('"time":"');
+const TIME_LENGTH = 24;
+const LETTER_I = 0x69;
+
+function count(counts: Counts, group: EventGroup): void {
+  const bytes = Buffer.from(group.bytes.buffer, group.bytes.byteOffset, group.bytes.byteLength);
+  counts.events += group.offsets.length;
+  countLatency(counts, bytes);
+  for (const [index, start] of group.offsets.entries()) {
+    // Items are nearly all there is and nothing here counts them, so their lines are not parsed.
+    const type = bytes.indexOf(TYPE, start) + TYPE.length;
+    if (bytes[type] === LETTER_I) continue;
+    const event: UniversalEvent = JSON.parse(bytes.toString("utf8", start, group.offsets[index + 1] ?? bytes.length));
+    countEvent(counts, event);
+  }
+}
+
+/** By the group's last event: the group was published when it was. */
+function countLatency({ latency }: Counts, bytes: Buffer): void {
+  const start = bytes.lastIndexOf(TIME) + TIME.length;
+  const seconds = Math.max(0, Date.now() - Date.parse(bytes.toString("latin1", start, start + TIME_LENGTH))) / 1000;
+  if (Number.isNaN(seconds)) return;
+  latency.sum += seconds;
+  latency.count += 1;
+  const bucket = LATENCY_BUCKETS.findIndex((limit) => seconds <= limit);
+  if (bucket !== -1) latency.buckets[bucket] = (latency.buckets[bucket] ?? 0) + 1;
+}
+
+function countEvent(counts: Counts, event: UniversalEvent): void {
+  switch (event.type) {
+    case "turn.started":
+      counts.turnsStarted += 1;
+      return;
+    case "turn.ended": {
+      const labels = `reason="${event.data.reason}",evidence="${event.data.evidence}"`;
+      counts.turnsEnded.set(labels, (counts.turnsEnded.get(labels) ?? 0) + 1);
+      return;
+    }
+    case "agent.unparsed":
+      counts.unparsed += 1;
+      return;
+    case "permission.requested":
+      counts.permissions.add(event.data.permission_id);
+      return;
+    case "permission.resolved":
+      counts.permissions.delete(event.data.permission_id);
+      return;
+    case "question.requested":
+      counts.questions.add(event.data.question_id);
+      return;
+    case "question.resolved":
+      counts.questions.delete(event.data.question_id);
+      return;
+    default:
+      return;
+  }
+}
+
+function render(counts: Counts, sessions: readonly SessionSummary[]): string {
+  const byStatus = new Map<string, number>();
+  for (const { status, ended } of sessions) {
+    const name = ended ? "ended" : status;
+    byStatus.set(name, (byStatus.get(name) ?? 0) + 1);
+  }
+  const labelled = (entries: Iterable<[string, number]>) => [...entries].sort(([a], [b]) => (a < b ? -1 : 1));
+  return [
+    ...family("franca_sessions", "gauge", "Sessions by what they are doing.", [
+      ...labelled(byStatus).map(([status, value]): Sample => [`{status="${status}"}`, value]),
+    ]),
+    ...family("franca_turns_started_total", "counter", "Turns that began.", [["", counts.turnsStarted]]),
+    ...family("franca_turns_ended_total", "counter", "Turns that ended, by reason and evidence.", [
+      ...labelled(counts.turnsEnded).map(([labels, value]): Sample => [`{${labels}}`, value]),
+    ]),
+    ...family("franca_events_total", "counter", "Events appended to the log.", [["", counts.events]]),
+    ...family("franca_unparsed_lines_total", "counter", "Native lines that fit no known shape.", [
+      ["", counts.unparsed],
+    ]),
+    ...family("franca_open_requests", "gauge", "Requests that wait for an answer.", [
+      ['{kind="permission"}', counts.permissions.size],
+      ['{kind="question"}', counts.questions.size],
+    ]),
+    ...family("franca_log_latency_seconds", "histogram", "From a native line to its events being readable.", []),
+    ...histogram("franca_log_latency_seconds", counts.latency),
+    ...family("process_resident_memory_bytes", "gauge", "Resident memory.", [["", process.memoryUsage.rss()]]),
+    ...family("process_uptime_seconds", "gauge", "Time since the daemon started.", [["", process.uptime()]]),
+    "",
+  ].join("\n");
+}
+
+type Sample = readonly [labels: string, value: number];
+
+function family(name: string, type: string, help: string, samples: readonly Sample[]): string[] {
+  const head = [`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`];
+  return [...head, ...samples.map(([labels, value]) => `${name}${labels} ${value}`)];
+}
+
+function histogram(name: string, { buckets, sum, count }: Counts["latency"]): string[] {
+  let below = 0;
+  const lines = LATENCY_BUCKETS.map((limit, index) => {
+    below += buckets[index] ?? 0;
+    return `${name}_bucket{le="${limit}"} ${below}`;
+  });
+  return [...lines, `${name}_bucket{le="+Inf"} ${count}`, `${name}_sum ${sum}`, `${name}_count ${count}`];
+}

@@ -1,0 +1,67 @@
+/** Reads what a request carries: a bounded body and the query, checked against their schemas, errors naming the field. */
+import type { IncomingMessage } from "node:http";
+import type { z } from "zod";
+import { ApiError } from "../protocol/errors.ts";
+
+export async function readJson(
+  incoming: IncomingMessage,
+  { maxBytes, optional }: { maxBytes: number; optional: boolean },
+): Promise<unknown> {
+  const text = await readBody(incoming, { maxBytes });
+  if (text.trim() === "") {
+    if (optional) return {};
+    throw new ApiError("invalid_request", "The body is empty; it must be a JSON object.");
+  }
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new ApiError("invalid_request", `The body is not JSON: ${reason}`, { cause: error });
+  }
+}
+
+async function readBody(incoming: IncomingMessage, { maxBytes }: { maxBytes: number }): Promise<string> {
+  if (Number(incoming.headers["content-length"] ?? 0) > maxBytes) throw tooLarge(maxBytes);
+  const chunks: Buffer[] = [];
+  let size = 0;
+  try {
+    for await (const chunk of incoming.iterator({ destroyOnReturn: false })) {
+      const bytes: Buffer = chunk;
+      size += bytes.length;
+      if (size > maxBytes) throw tooLarge(maxBytes);
+      chunks.push(bytes);
+    }
+  } catch (error) {
+    if (error instanceof ApiError) throw error;
+    throw new ApiError("invalid_request", "The connection broke before the body was complete.", { cause: error });
+  }
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+const tooLarge = (maxBytes: number): ApiError =>
+  new ApiError("body_too_large", `The body is larger than ${maxBytes} bytes.`);
+
+export function check(schema: z.ZodType, value: unknown, { where }: { where: string }): unknown {
+  const result = schema.safeParse(value);
+  if (result.success) return result.data;
+  throw new ApiError("invalid_request", describeIssues(result.error, { where }));
+}
+
+/** At most a few problems, each with the path of its field. */
+export function describeIssues(error: z.ZodError, { where }: { where: string }): string {
+  const shown = error.issues.slice(0, MAX_ISSUES).map((issue) => describeIssue(issue, { where }));
+  const rest = error.issues.length - shown.length;
+  return shown.join("; ") + (rest > 0 ? `; and ${rest} more` : "");
+}
+
+const MAX_ISSUES = 5;
+
+function describeIssue(issue: z.core.$ZodIssue, { where }: { where: string }): string {
+  const path = issue.path.map(String).join(".");
+  if (issue.code === "unrecognized_keys") {
+    const names = issue.keys.map((key) => `\`${path === "" ? key : `${path}.${key}`}\``).join(", ");
+    return `${where}: unknown field${issue.keys.length > 1 ? "s" : ""} ${names}`;
+  }
+  const subject = path === "" ? where : `${where}: \`${path}\``;
+  return `${subject}: ${issue.message}`;
+}

@@ -1,0 +1,111 @@
+/** A route as data: what it takes, what it answers, and what it does. The server and the OpenAPI document read the same table. */
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { z } from "zod";
+import type { ErrorCode } from "../protocol/errors.ts";
+import { type SessionId, sessionId } from "../protocol/ids.ts";
+import type { Sessions } from "../runtime/contract.ts";
+import type { Logger } from "../runtime/logger.ts";
+import type { Metrics } from "./metrics.ts";
+
+/** What every route may use. */
+export interface ServerContext {
+  readonly sessions: Sessions;
+  readonly metrics: Metrics;
+  readonly logger: Logger;
+  readonly version: string;
+  /** The agent of sessions that name none, on surfaces where that is possible. */
+  readonly defaultAgent: string;
+  /** The largest body taken, in bytes. */
+  readonly maxBodyBytes: number;
+  /** Aborted when the daemon stops: long answers end then. */
+  readonly stopped: AbortSignal;
+}
+
+export interface Call<Query, Body> extends ServerContext {
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: Query;
+  readonly body: Body;
+  readonly incoming: IncomingMessage;
+  readonly outgoing: ServerResponse;
+}
+
+export type Answer =
+  | { readonly type: "json"; readonly body: unknown }
+  | { readonly type: "text"; readonly text: string; readonly contentType: string }
+  | { readonly type: "empty"; readonly headers?: Readonly<Record<string, string>> }
+  /** The handler has written on the node response itself. */
+  | { readonly type: "sent" };
+
+export type Method = "get" | "post" | "patch" | "delete";
+
+/** What the document says of a route besides its schemas. */
+export interface RouteDoc {
+  readonly id: string;
+  readonly tag: string;
+  readonly summary: string;
+  readonly description?: string;
+  /** Codes beyond those every route may give. */
+  readonly errors: readonly ErrorCode[];
+  readonly answers: "json" | "text" | "empty" | "events";
+  /** Headers that are read, with their meaning. */
+  readonly requestHeaders?: Readonly<Record<string, string>>;
+  readonly answerHeaders?: Readonly<Record<string, string>>;
+  /** Needs no token. */
+  readonly open?: boolean;
+}
+
+export interface Route {
+  readonly method: Method;
+  /** As in OpenAPI: `/v1/sessions/{id}`. */
+  readonly path: string;
+  readonly doc: RouteDoc;
+  readonly query: z.ZodObject | null;
+  readonly body: z.ZodType | null;
+  readonly answer: z.ZodType | null;
+  /** An absent body counts as `{}`. */
+  readonly bodyOptional: boolean;
+  readonly handle: (call: Call<unknown, unknown>) => Promise<Answer>;
+}
+
+export interface RouteDefinition<Query extends z.ZodObject, Body extends z.ZodType> {
+  readonly method: Method;
+  readonly path: string;
+  readonly doc: RouteDoc;
+  readonly query?: Query;
+  readonly body?: Body;
+  readonly answer?: z.ZodType;
+  readonly bodyOptional?: boolean;
+  readonly handle: (call: Call<z.infer<Query>, z.infer<Body>>) => Promise<Answer>;
+}
+
+/** Hides the types of query and body, so that a table can hold all routes. They are parsed before `handle` sees them. */
+export function defineRoute<Query extends z.ZodObject, Body extends z.ZodType>(
+  definition: RouteDefinition<Query, Body>,
+): Route {
+  const { query, body, handle } = definition;
+  return {
+    method: definition.method,
+    path: definition.path,
+    doc: definition.doc,
+    query: query ?? null,
+    body: body ?? null,
+    answer: definition.answer ?? null,
+    bodyOptional: definition.bodyOptional ?? false,
+    handle: (call) => handle({ ...call, query: parsed(query, call.query), body: parsed(body, call.body) }),
+  };
+}
+
+// The types follow from the schema that has just checked the value; parsing again would only cost time.
+function parsed<Schema extends z.ZodType>(_schema: Schema | undefined, value: unknown): z.infer<Schema> {
+  return value as z.infer<Schema>;
+}
+
+/** The session a route is about. */
+export function sessionOf({ params }: { readonly params: Readonly<Record<string, string>> }): SessionId {
+  return sessionId(params.id ?? "");
+}
+
+export const json = (body: unknown): Answer => ({ type: "json", body });
+export const empty = (headers?: Readonly<Record<string, string>>): Answer =>
+  headers === undefined ? { type: "empty" } : { type: "empty", headers };
+export const sent: Answer = { type: "sent" };

@@ -1,0 +1,93 @@
+/**
+ * The SSE writer: bytes straight on the node response, many events per write. A reader that does not read is not
+ * written to: its cursor waits, and goes on from the log when the socket has drained.
+ */
+import { once } from "node:events";
+import type { IncomingMessage, ServerResponse } from "node:http";
+
+const HEARTBEAT_MS = 15_000;
+
+const HEARTBEAT = ": heartbeat\n\n";
+
+export interface StreamOptions {
+  readonly incoming: IncomingMessage;
+  readonly outgoing: ServerResponse;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Aborted when the daemon stops. */
+  readonly stopped: AbortSignal;
+  /** Said before the first event, so that a client knows it is connected. */
+  readonly greeting?: string;
+}
+
+export interface EventStream {
+  /** Aborted when the client leaves or the daemon stops. */
+  readonly signal: AbortSignal;
+  /** Resolves when more may be written. */
+  readonly write: (chunk: Buffer | string) => Promise<void> | undefined;
+}
+
+/** Opens the stream, hands it to `pump`, and ends it when that returns. */
+export async function streamEvents(
+  options: StreamOptions,
+  pump: (stream: EventStream) => Promise<void>,
+): Promise<void> {
+  const { incoming, outgoing } = options;
+  const closed = new AbortController();
+  const signal = AbortSignal.any([closed.signal, options.stopped]);
+  outgoing.on("close", () => closed.abort());
+  outgoing.on("error", () => closed.abort());
+  writeHead(options);
+  if (incoming.method === "HEAD") {
+    outgoing.end();
+    return;
+  }
+  const heartbeat = setInterval(() => beat(outgoing), HEARTBEAT_MS);
+  try {
+    await pump({ signal, write: (chunk) => writeTo({ outgoing, signal, chunk }) });
+    outgoing.end();
+  } catch (error) {
+    // The status line is gone already: a cut connection is the only thing left to say.
+    outgoing.destroy();
+    if (!signal.aborted) throw error;
+  } finally {
+    clearInterval(heartbeat);
+  }
+}
+
+function writeHead({ outgoing, headers, greeting, incoming }: StreamOptions): void {
+  // Small writes must leave at once, and a stream may be silent for hours.
+  outgoing.socket?.setNoDelay(true);
+  outgoing.socket?.setTimeout(0);
+  outgoing.writeHead(200, {
+    "content-type": "text/event-stream; charset=utf-8",
+    "cache-control": "no-cache, no-transform",
+    "x-accel-buffering": "no",
+    ...headers,
+  });
+  if (incoming.method !== "HEAD") outgoing.write(greeting ?? ": connected\n\n");
+}
+
+/** A heartbeat is for silent streams: one that has bytes waiting needs none. */
+function beat(outgoing: ServerResponse): void {
+  if (outgoing.writableLength === 0 && !outgoing.writableEnded) outgoing.write(HEARTBEAT);
+}
+
+interface Write {
+  readonly outgoing: ServerResponse;
+  readonly signal: AbortSignal;
+  readonly chunk: Buffer | string;
+}
+
+function writeTo({ outgoing, signal, chunk }: Write): Promise<void> | undefined {
+  if (signal.aborted || outgoing.write(chunk)) return undefined;
+  return drained({ outgoing, signal });
+}
+
+async function drained({ outgoing, signal }: Omit<Write, "chunk">): Promise<void> {
+  try {
+    await once(outgoing, "drain", { signal });
+  } catch (error) {
+    // An abort is how the wait ends when the client left; whoever pumps looks at the signal.
+    if (!signal.aborted) throw error;
+  }
+}
