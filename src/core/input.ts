@@ -1,6 +1,6 @@
 /** What goes into a session's fold and what comes out of it: the whole interface between the pure middle and the edges. */
 import type { Command, Prompt } from "../protocol/commands.ts";
-import type { UniversalEvent } from "../protocol/events.ts";
+import type { SessionMetadata, UniversalEvent } from "../protocol/events.ts";
 import type { PromptId, TurnId } from "../protocol/ids.ts";
 import type { FinishTodos, Unattended } from "../protocol/resources.ts";
 import type { Exit, LaunchOptions, Send } from "./adapter.ts";
@@ -14,6 +14,8 @@ export interface Proposal {
 
 /** Every input carries `at`, epoch milliseconds: the fold's only clock. */
 export type SessionInput =
+  /** The session exists: what is known of it before the agent has said anything. Live only, once, first. */
+  | { readonly type: "opened"; readonly metadata: SessionMetadata; readonly title?: string; readonly at: number }
   /** A native line as parsed JSON. `host` lines occur in recordings only: live, we know what we said. */
   | { readonly type: "line"; readonly from: "agent" | "host"; readonly line: unknown; readonly at: number }
   /** A native line that is no JSON, or is too long to keep. */

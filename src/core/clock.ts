@@ -1,0 +1,66 @@
+/** Time in the turn machine: what is due, and when to wake up next. Only `at` of the inputs is a clock. */
+import { conclude, finishAsSignalled, finishTurn, isHeld, runQueue, showState, stopAgent, tell } from "./lifecycle.ts";
+import type { MachineOutput, MachineState, Turn } from "./machine-state.ts";
+import { expireRequest } from "./requests.ts";
+
+/** After the stop of a disobedient agent: how long until the turn ends even if nobody reports its death. */
+export const STOP_MS = 10_000;
+
+/** The next moment at which something is due, or null. Feed a `tick` then. */
+export function wakeAt(state: MachineState): number | null {
+  const { turn } = state;
+  let next = Number.POSITIVE_INFINITY;
+  for (const request of state.requests.values()) next = Math.min(next, request.deadline);
+  if (turn !== null) next = Math.min(next, turnDueAt(state, turn));
+  if (state.connection === "closing") next = Math.min(next, state.closingAt + STOP_MS);
+  return Number.isFinite(next) ? next : null;
+}
+
+function turnDueAt(state: MachineState, turn: Turn): number {
+  const { policy } = state;
+  if (turn.abortedAt !== null) return turn.abortedAt + policy.abortMs + (turn.stopAsked ? STOP_MS : 0);
+  if (turn.settleBy !== null) return turn.settleBy;
+  if (turn.end !== null) return state.heardAt + policy.graceMs;
+  if (state.requests.size > 0 || isHeld(state)) return Number.POSITIVE_INFINITY;
+  return Math.max(state.heardAt, turn.nextTryAt) + policy.watchdogMs;
+}
+
+/** Does all that is due at `state.at`. */
+export function expire(state: MachineState, out: MachineOutput[]): void {
+  for (const request of [...state.requests.values()]) {
+    if (request.deadline > state.at) continue;
+    const answer = expireRequest(state, out, request);
+    tell(state, out, { command: answer, prompt: null });
+    // The agent has only now something to go on with: its silence counts from here.
+    state.heardAt = state.at;
+  }
+  showState(state, out);
+  const { turn } = state;
+  if (state.connection === "closing" && state.closingAt + STOP_MS <= state.at) state.connection = "closed";
+  if (turn === null) runQueue(state, out);
+  if (turn === null || turnDueAt(state, turn) > state.at) return;
+  if (turn.abortedAt !== null) onAbortDue(state, out, turn);
+  else if (turn.settleBy !== null) conclude(state, out, { turn, proposals: [] });
+  else if (turn.end !== null) finishAsSignalled(state, out, { turn, evidence: "signal", rule: "turn.grace" });
+  else onWatchdog(state, out);
+}
+
+function onAbortDue(state: MachineState, out: MachineOutput[], turn: Turn): void {
+  if (!turn.stopAsked) {
+    turn.stopAsked = true;
+    stopAgent(state, out);
+    return;
+  }
+  finishTurn(state, out, { reason: "aborted", evidence: "watchdog", error: null, rule: "turn.abort" });
+}
+
+/** Alive, silent, nothing open: the turn ends and the agent is stopped, so that the next prompt finds a fresh one. */
+function onWatchdog(state: MachineState, out: MachineOutput[]): void {
+  const message = `The ${state.agent} agent said nothing for ${state.policy.watchdogMs} ms and had nothing open.`;
+  stopAgent(state, out);
+  finishTurn(state, out, {
+    reason: "error",
+    evidence: "watchdog",
+    error: { message, code: "watchdog", details: { watchdog_ms: state.policy.watchdogMs } },
+  });
+}

@@ -1,0 +1,198 @@
+/** What a person or a program asks of a session, turned into turns, answers and words for the agent. */
+import type { Command, Prompt, SessionChange } from "../protocol/commands.ts";
+import { unreachable } from "./fold.ts";
+import {
+  announceQueue,
+  beginTurn,
+  closeLeftovers,
+  finishTurn,
+  sayPrompt,
+  showState,
+  startPrompt,
+  stopAgent,
+  tell,
+  tellIfOpen,
+} from "./lifecycle.ts";
+import { emit, type MachineOutput, type MachineState, type OpenRequest, ours } from "./machine-state.ts";
+import { dropRequest, resolvePermission, resolveQuestion } from "./requests.ts";
+
+export function onCommand(state: MachineState, out: MachineOutput[], command: Command): void {
+  switch (command.type) {
+    case "prompt":
+      return onPrompt(state, out, command);
+    case "permission.reply":
+      return onPermissionReply(state, out, command);
+    case "question.reply":
+      return onQuestionAnswer(state, out, { id: command.question_id, answers: command.answers });
+    case "question.reject":
+      return onQuestionAnswer(state, out, { id: command.question_id, answers: null, message: command.message });
+    case "abort":
+      return onAbort(state, out, { clearQueue: command.clear_queue });
+    case "set":
+      return onSet(state, out, command.change);
+    case "compact":
+      return onOwnTurn(state, out, { type: "compact" });
+    case "shell":
+      return onOwnTurn(state, out, { type: "shell", command: command.command });
+    case "stop_continuing":
+      return stopContinuing(state, out);
+    case "terminate":
+      return onTerminate(state, out, command);
+    default:
+      return unreachable(command);
+  }
+}
+
+function onPrompt(
+  state: MachineState,
+  out: MachineOutput[],
+  { prompt, delivery }: { prompt: Prompt; delivery: "queue" | "steer" },
+): void {
+  const { turn } = state;
+  if (turn === null && state.connection !== "closing") {
+    startPrompt(state, out, { prompt, origin: "user" });
+    return;
+  }
+  const running = turn?.abortedAt === null && turn.end === null && state.connection === "open";
+  if (turn !== null && delivery === "steer" && running && state.capabilities.steer) {
+    out.push({ type: "prompt.started", prompt_id: prompt.prompt_id });
+    sayPrompt(state, out, { turn, prompt });
+    tell(state, out, { command: { type: "steer", prompt }, prompt });
+    return;
+  }
+  state.queue.push(prompt);
+  announceQueue(state, out);
+  // A person's word wins over the governor's: the turn that was settling ends, and the prompt runs.
+  if (turn !== null && turn.settleBy !== null) {
+    finishTurn(state, out, { reason: turn.end?.reason ?? "completed", evidence: "signal", error: null });
+  }
+}
+
+function onPermissionReply(
+  state: MachineState,
+  out: MachineOutput[],
+  command: Extract<Command, { type: "permission.reply" }>,
+): void {
+  for (const request of state.requests.values()) {
+    if (request.type !== "permission" || request.data.permission_id !== command.permission_id) continue;
+    const { reply, message } = command;
+    resolvePermission(state, out, { request, reply, options: ours() });
+    afterAnswer(state, out);
+    tellIfOpen(state, out, {
+      type: "permission.reply",
+      key: request.key,
+      reply,
+      ...(message === undefined ? {} : { message }),
+    });
+    return;
+  }
+}
+
+function onQuestionAnswer(
+  state: MachineState,
+  out: MachineOutput[],
+  {
+    id,
+    answers,
+    message,
+  }: { id: string; answers: readonly (readonly string[])[] | null; message?: string | undefined },
+): void {
+  for (const request of state.requests.values()) {
+    if (request.type !== "question" || request.data.question_id !== id) continue;
+    resolveQuestion(state, out, { request, answers, options: ours() });
+    afterAnswer(state, out);
+    const { key } = request;
+    if (answers !== null) tellIfOpen(state, out, { type: "question.reply", key, answers });
+    else tellIfOpen(state, out, { type: "question.reject", key, ...(message === undefined ? {} : { message }) });
+    return;
+  }
+}
+
+/** The agent waited for a person: its silence counts only from now. */
+function afterAnswer(state: MachineState, out: MachineOutput[]): void {
+  state.heardAt = state.at;
+  showState(state, out);
+}
+
+/** What a caller may be told about a request by its id. */
+export function findRequest(state: MachineState, id: string): OpenRequest | null {
+  for (const request of state.requests.values()) {
+    const own = request.type === "permission" ? request.data.permission_id : request.data.question_id;
+    if (own === id) return request;
+  }
+  return null;
+}
+
+function onAbort(state: MachineState, out: MachineOutput[], { clearQueue }: { clearQueue: boolean }): void {
+  if (clearQueue && state.queue.length > 0) dropQueue(state, out);
+  const { turn } = state;
+  if (turn === null || turn.abortedAt !== null) return;
+  stopContinuing(state, out);
+  turn.abortedAt = state.at;
+  for (const request of [...state.requests.values()]) dropRequest(state, out, { request, rule: "turn.abort" });
+  showState(state, out);
+  if (state.connection === "open") out.push({ type: "command", command: { type: "abort" } });
+  // Nothing to wait for: the agent is not there yet, or it has already said that it is done.
+  if (state.connection !== "open" || turn.end !== null) {
+    if (state.connection === "opening") stopAgent(state, out);
+    finishTurn(state, out, { reason: "aborted", evidence: "signal", error: null, rule: "turn.abort" });
+  }
+}
+
+function dropQueue(state: MachineState, out: MachineOutput[]): void {
+  for (const prompt of state.queue) out.push({ type: "prompt.dropped", prompt_id: prompt.prompt_id });
+  state.queue = [];
+  announceQueue(state, out);
+}
+
+function onSet(state: MachineState, out: MachineOutput[], change: SessionChange): void {
+  const data = {
+    ...(change.title === undefined ? {} : { title: change.title }),
+    ...(change.model === undefined ? {} : { model: change.model }),
+    ...(change.variant === undefined ? {} : { variant: change.variant }),
+    ...(change.mode === undefined ? {} : { mode: change.mode }),
+    ...(change.permission_mode === undefined ? {} : { permission_mode: change.permission_mode }),
+  };
+  if (Object.keys(data).length === 0) return;
+  for (const [name, value] of Object.entries(data)) state.known.set(name, JSON.stringify(value));
+  emit(state, out, { type: "session.updated", data }, ours());
+  const { title: _title, ...rest } = change;
+  if (Object.keys(rest).length > 0) tellIfOpen(state, out, { type: "set", change: rest });
+}
+
+/** Compaction and a shell command of the user's are turns of their own; while busy they are refused at the door. */
+function onOwnTurn(
+  state: MachineState,
+  out: MachineOutput[],
+  command: { readonly type: "compact" } | { readonly type: "shell"; readonly command: string },
+): void {
+  if (state.turn !== null) return;
+  beginTurn(state, out, { origin: "user" });
+  tell(state, out, { command, prompt: null });
+}
+
+export function stopContinuing(state: MachineState, out: MachineOutput[]): void {
+  const { governor, policy } = state;
+  if (governor.stopped || (policy.finishTodos === false && !policy.askPlugins)) return;
+  governor.stopped = true;
+  emit(state, out, { type: "session.updated", data: { continuing: false } }, ours());
+}
+
+function onTerminate(
+  state: MachineState,
+  out: MachineOutput[],
+  command: Extract<Command, { type: "terminate" }>,
+): void {
+  if (state.queue.length > 0) dropQueue(state, out);
+  stopAgent(state, out);
+  finishTurn(state, out, { reason: "aborted", evidence: "signal", error: null, rule: "session.terminate" });
+  closeLeftovers(state, out, "session.terminate");
+  const { message } = command;
+  const data = {
+    reason: "terminated" as const,
+    terminated_by: command.by,
+    ...(message === undefined ? {} : { message }),
+  };
+  emit(state, out, { type: "session.ended", data }, ours());
+  state.ended = true;
+}

@@ -1,0 +1,291 @@
+/** How a turn begins, waits, settles and ends. Nobody else says `turn.started` or `turn.ended`. */
+import type { Prompt } from "../protocol/commands.ts";
+import type { EndReason, ErrorInfo, Evidence, Origin, TurnState } from "../protocol/events.ts";
+import { type ItemId, promptId as promptIdOf, turnId } from "../protocol/ids.ts";
+import type { AgentCommand } from "./adapter.ts";
+import { decide, isGoverned, resetGovernor } from "./governor.ts";
+import type { Proposal } from "./input.ts";
+import { callIdOf, closeItem, failItem, idOf, isTool, openItem, turnPage } from "./items.ts";
+import { emit, type MachineOutput, type MachineState, made, type OpenItem, ours, type Turn } from "./machine-state.ts";
+import type { ItemHead } from "./report.ts";
+import { dropRequest } from "./requests.ts";
+import { beginTurnUsage } from "./usage.ts";
+
+/** How long plugins have to say whether a turn should go on. */
+export const SETTLE_MS = 2_000;
+const PREVIEW_LENGTH = 120;
+/** Resolved requests are remembered only to absorb their echoes; the set starts anew when it grows past this. */
+const RESOLVED_REMEMBERED = 1_000;
+
+export interface Start {
+  readonly origin: Origin;
+  readonly prompt?: Prompt;
+  readonly synthetic?: boolean;
+}
+
+export function beginTurn(state: MachineState, out: MachineOutput[], { origin, prompt, synthetic }: Start): Turn {
+  state.turns += 1;
+  turnPage(state.ledger);
+  if (state.resolved.size > RESOLVED_REMEMBERED) state.resolved = new Set();
+  beginTurnUsage(state.usage);
+  const turn: Turn = {
+    id: turnId(state.session, state.turns),
+    origin,
+    startedAt: state.at,
+    activity: "running",
+    shown: "running",
+    nextTryAt: 0,
+    end: null,
+    settleBy: null,
+    abortedAt: null,
+    stopAsked: false,
+    unsaid: null,
+    madeEcho: null,
+  };
+  state.turn = turn;
+  state.heardAt = state.at;
+  const data = { turn_id: turn.id, origin, ...(prompt === undefined ? {} : { prompt_id: prompt.prompt_id }) };
+  emit(state, out, { type: "turn.started", data }, synthetic === true ? made("turn.unannounced") : ours());
+  return turn;
+}
+
+/** A person's prompt begins its turn: the words are said, then the agent is asked. */
+export function startPrompt(
+  state: MachineState,
+  out: MachineOutput[],
+  { prompt, origin }: { prompt: Prompt; origin: "user" | "queue" },
+): void {
+  const turn = beginTurn(state, out, { origin, prompt });
+  resetGovernor(state.governor, { at: state.at, todos: state.todos });
+  out.push({ type: "prompt.started", prompt_id: prompt.prompt_id });
+  sayPrompt(state, out, { turn, prompt });
+  tell(state, out, { command: { type: "prompt", prompt }, prompt });
+}
+
+/** Every accepted prompt is a user item, once: ours, or the agent's own where it echoes. */
+export function sayPrompt(
+  state: MachineState,
+  out: MachineOutput[],
+  { turn, prompt }: { turn: Turn; prompt: Prompt },
+): void {
+  if (state.capabilities.echoesPrompts) turn.unsaid = prompt;
+  else makeUserItem(state, out, { prompt, rule: "prompt.accepted" });
+}
+
+/** The agent has not echoed the prompt and goes on: then we say it, and absorb a later echo. */
+export function sayUnsaid(state: MachineState, out: MachineOutput[]): void {
+  const { turn } = state;
+  if (turn === null || turn.unsaid === null) return;
+  const prompt = turn.unsaid;
+  turn.unsaid = null;
+  turn.madeEcho = makeUserItem(state, out, { prompt, rule: "prompt.not_echoed" });
+}
+
+function makeUserItem(
+  state: MachineState,
+  out: MachineOutput[],
+  { prompt, rule }: { prompt: Prompt; rule: string },
+): ItemId | null {
+  const key = `prompt/${prompt.prompt_id}`;
+  const content = [
+    { type: "text" as const, text: prompt.text },
+    ...prompt.attachments.map((one) => ({ type: "file_ref" as const, path: one.path, action: "read" as const })),
+  ];
+  const head = {
+    key,
+    native_item_id: null,
+    message_id: prompt.client_id ?? prompt.prompt_id,
+    kind: "message" as const,
+    role: "user" as const,
+    content,
+  };
+  openItem(state, out, { head, options: made(rule) });
+  closeItem(state, out, { report: { type: "close", key, status: "completed" }, options: made(rule) });
+  return idOf(state.ledger, key);
+}
+
+/** Asks something of the agent; while there is no connection the words wait for it. */
+export function tell(
+  state: MachineState,
+  out: MachineOutput[],
+  { command, prompt }: { command: AgentCommand; prompt: Prompt | null },
+): void {
+  if (state.connection === "open") {
+    out.push({ type: "command", command });
+    return;
+  }
+  state.outbox.push(command);
+  if (state.connection !== "closed") return;
+  state.connection = "opening";
+  out.push({ type: "connect", prompt });
+}
+
+/** Tells the agent only when it is there to hear it. */
+export function tellIfOpen(state: MachineState, out: MachineOutput[], command: AgentCommand): void {
+  if (state.connection === "open") out.push({ type: "command", command });
+}
+
+export const preview = (prompt: Prompt): string =>
+  prompt.text.length <= PREVIEW_LENGTH ? prompt.text : `${prompt.text.slice(0, PREVIEW_LENGTH - 1)}…`;
+
+export function announceQueue(state: MachineState, out: MachineOutput[]): void {
+  const queue = state.queue.map((prompt) => ({ prompt_id: prompt.prompt_id, preview: preview(prompt) }));
+  emit(state, out, { type: "session.updated", data: { queue } }, ours());
+}
+
+/** Work that outlives its turn: a subagent or a command that the agent says is still running. */
+export function isBackground(state: MachineState, head: ItemHead): boolean {
+  if (state.background.length === 0) return false;
+  const callId = callIdOf(head);
+  const subagent = head.subagent?.id;
+  return state.background.some((work) => work.id === subagent || (callId !== null && work.call_id === callId));
+}
+
+/** Whether a tool is at work that a natural end must wait for. */
+export function isHeld(state: MachineState): boolean {
+  if (state.ledger.openTools === 0) return false;
+  for (const item of state.ledger.open.values()) {
+    if (isTool(item.head) && !isBackground(state, item.head) && !waitsForPerson(state, item)) return true;
+  }
+  return false;
+}
+
+function waitsForPerson(state: MachineState, item: OpenItem): boolean {
+  const callId = callIdOf(item.head);
+  if (callId === null) return false;
+  for (const request of state.requests.values()) if (request.data.metadata.call_id === callId) return true;
+  return false;
+}
+
+/** Tells listeners what the turn is doing, when that changed. A retry is told every time. */
+export function showState(state: MachineState, out: MachineOutput[]): void {
+  const { turn } = state;
+  if (turn === null) return;
+  const shown: TurnState = state.requests.size > 0 ? "requires_action" : turn.activity;
+  if (shown === turn.shown || shown === "retrying") return;
+  turn.shown = shown;
+  emit(state, out, { type: "turn.state", data: { turn_id: turn.id, state: shown } }, ours());
+}
+
+/** A natural end with nothing open: the governor is asked before idle is announced. */
+export function settle(state: MachineState, out: MachineOutput[], turn: Turn): void {
+  if (turn.settleBy !== null) return;
+  const { policy, governor } = state;
+  const mayGoOn = turn.end?.reason === "completed" && !governor.stopped;
+  if (mayGoOn && policy.askPlugins) {
+    turn.settleBy = state.at + SETTLE_MS;
+    out.push({ type: "settle", turn_id: turn.id });
+    return;
+  }
+  if (mayGoOn && isGoverned(policy.finishTodos)) conclude(state, out, { turn, proposals: [] });
+  else finishAsSignalled(state, out, { turn, evidence: "signal" });
+}
+
+/** The plugins have spoken, or their time is over. */
+export function conclude(
+  state: MachineState,
+  out: MachineOutput[],
+  { turn, proposals }: { turn: Turn; proposals: readonly Proposal[] },
+): void {
+  turn.settleBy = null;
+  const { governor, policy, usage } = state;
+  const settlement = {
+    natural: turn.end?.reason === "completed",
+    todos: state.todos,
+    proposals,
+    waiting: { requests: state.requests.size, queued: state.queue.length, background: state.background.length },
+    elapsedMs: state.at - governor.startedAt,
+    spentUsd: usage.turn.cost_usd,
+  };
+  const decision = decide(governor, policy.finishTodos, settlement);
+  const { reason, attempt, limit, prompt, notable } = decision;
+  if (notable) {
+    const data = { turn_id: turn.id, decision: decision.decision, reason, attempt, limit, inputs: settlement };
+    emit(state, out, { type: "turn.continued", data }, ours("turn.settlement"));
+  }
+  if (decision.decision === "settle") {
+    finishAsSignalled(state, out, { turn, evidence: "signal" });
+    return;
+  }
+  turn.end = null;
+  state.heardAt = state.at;
+  const continuation = continuationPrompt(turn, { attempt, text: prompt });
+  sayPrompt(state, out, { turn, prompt: continuation });
+  tell(state, out, { command: { type: "prompt", prompt: continuation }, prompt: continuation });
+}
+
+function continuationPrompt(turn: Turn, { attempt, text }: { attempt: number; text: string }): Prompt {
+  // The id follows from the turn and the attempt, so that a replay gives the same one.
+  const id = `${turn.id}/continue-${attempt}`;
+  return { prompt_id: promptIdOf(id), text, attachments: [] };
+}
+
+export function finishAsSignalled(
+  state: MachineState,
+  out: MachineOutput[],
+  { turn, evidence, rule }: { turn: Turn; evidence: Evidence; rule?: string },
+): void {
+  finishTurn(state, out, {
+    reason: turn.end?.reason ?? "completed",
+    error: turn.end?.error ?? null,
+    evidence,
+    ...(rule === undefined ? {} : { rule }),
+  });
+}
+
+export interface Finish {
+  readonly reason: EndReason;
+  readonly evidence: Evidence;
+  readonly error: ErrorInfo | null;
+  readonly rule?: string;
+}
+
+/** The one end of a turn: requests are resolved, items closed, then it is said, then the queue goes on. */
+export function finishTurn(state: MachineState, out: MachineOutput[], finish: Finish): void {
+  const { turn } = state;
+  if (turn === null) return;
+  sayUnsaid(state, out);
+  for (const request of [...state.requests.values()]) dropRequest(state, out, { request, rule: "turn.ended" });
+  const keepBackground = finish.evidence === "signal" && state.connection === "open";
+  for (const item of [...state.ledger.open.values()]) {
+    if (!keepBackground || !isBackground(state, item.head)) failItem(state, out, { item, rule: "turn.ended" });
+  }
+  const background = keepBackground ? state.background.map(({ id, kind, title }) => ({ id, kind, title })) : [];
+  const data = {
+    turn_id: turn.id,
+    reason: finish.reason,
+    evidence: finish.evidence,
+    ...(finish.error === null ? {} : { error: finish.error }),
+    usage: state.usage.turn,
+    background,
+  };
+  emit(state, out, { type: "turn.ended", data }, ours(finish.rule ?? `turn.${finish.evidence}`));
+  state.turn = null;
+  state.outbox = [];
+  runQueue(state, out);
+}
+
+/** Asks the edge to end the connection; what it was still to be told is moot. */
+export function stopAgent(state: MachineState, out: MachineOutput[]): void {
+  if (state.connection === "closed" || state.connection === "closing") return;
+  state.connection = "closing";
+  state.closingAt = state.at;
+  state.outbox = [];
+  out.push({ type: "stop" });
+}
+
+/** Items and requests that have lost their agent and are in no turn. */
+export function closeLeftovers(state: MachineState, out: MachineOutput[], rule: string): void {
+  if (state.turn !== null || state.ended) return;
+  for (const request of [...state.requests.values()]) dropRequest(state, out, { request, rule });
+  for (const item of [...state.ledger.open.values()]) failItem(state, out, { item, rule });
+}
+
+/** The next prompt in line, if nobody is at work. */
+export function runQueue(state: MachineState, out: MachineOutput[]): void {
+  if (state.turn !== null || state.ended || state.connection === "closing") return;
+  const prompt = state.queue.shift();
+  if (prompt === undefined) return;
+  announceQueue(state, out);
+  startPrompt(state, out, { prompt, origin: "queue" });
+}

@@ -1,0 +1,172 @@
+/** What the turn machine remembers: plain data, so that it can be cloned, compared and explored. */
+import type { Prompt } from "../protocol/commands.ts";
+import type {
+  BackgroundWork,
+  Draft,
+  EndReason,
+  ErrorInfo,
+  Origin,
+  Permission,
+  QuestionRequest,
+  Source,
+  Todo,
+  Tokens,
+  TurnState,
+  UsageTotal,
+} from "../protocol/events.ts";
+import type { ItemId, SessionId, TurnId } from "../protocol/ids.ts";
+import type { ContentPart } from "../protocol/items.ts";
+import type { AgentCommand, Capabilities } from "./adapter.ts";
+import type { GovernorState } from "./governor.ts";
+import type { Effect, TurnPolicy } from "./input.ts";
+import type { DeltaKind, ItemHead } from "./report.ts";
+
+/** An event on its way to its place in the session. */
+export interface Drafted {
+  readonly type: "event";
+  readonly draft: Draft;
+  readonly turn_id: TurnId | null;
+  readonly source: Source;
+  readonly synthetic: boolean;
+  /** Which rule of the machine made it, where it was not simply reported. */
+  readonly rule: string | null;
+}
+
+export type MachineOutput = Drafted | { readonly type: "command"; readonly command: AgentCommand } | Effect;
+
+export interface OpenItem {
+  readonly item_id: ItemId;
+  readonly parent_id: ItemId | null;
+  readonly head: ItemHead;
+  content: readonly ContentPart[];
+  /** What was said in deltas so far. */
+  text: string;
+  part: DeltaKind | null;
+}
+
+export interface Ledger {
+  /** Open items by key, oldest first. */
+  readonly open: Map<string, OpenItem>;
+  /** Items of this turn and of the one before that are closed: nothing may follow about them. */
+  closed: Map<string, ItemId>;
+  older: Map<string, ItemId>;
+  /** How many of the open items are tool calls or results. */
+  openTools: number;
+  count: number;
+}
+
+export type OpenRequest =
+  | { readonly type: "permission"; readonly key: string; readonly deadline: number; readonly data: Permission }
+  | { readonly type: "question"; readonly key: string; readonly deadline: number; readonly data: QuestionRequest };
+
+export interface Turn {
+  readonly id: TurnId;
+  readonly origin: Origin;
+  readonly startedAt: number;
+  /** What the agent says it does; `shown` is what listeners were told last. */
+  activity: "running" | "retrying" | "compacting";
+  shown: TurnState;
+  /** While retrying: when the next try comes. */
+  nextTryAt: number;
+  /** The end signal that waits for open calls, or for the governor. */
+  end: { readonly reason: EndReason; readonly error: ErrorInfo | null } | null;
+  /** Waiting for the plugins' word until then. */
+  settleBy: number | null;
+  /** When the abort was asked for; the agent is stopped when it does not obey. */
+  abortedAt: number | null;
+  stopAsked: boolean;
+  /** The prompt whose echo we expect, until the agent has said it or we have. */
+  unsaid: Prompt | null;
+  /** We said the prompt ourselves as this item, so the agent's late echo of it is absorbed. */
+  madeEcho: ItemId | null;
+}
+
+export interface UsageState {
+  /** The session's total is always what was before this turn plus the turn's. */
+  before: UsageTotal;
+  session: UsageTotal;
+  turn: UsageTotal;
+  steps: number;
+  /** What the agent's own counter showed before we began to count; null when that is not known yet. */
+  base: { tokens: Tokens; cost_usd: number } | null;
+}
+
+export interface MachineState {
+  readonly session: SessionId;
+  readonly agent: string;
+  readonly capabilities: Pick<Capabilities, "echoesPrompts" | "steer">;
+  readonly policy: TurnPolicy;
+  at: number;
+  /** When the agent last said anything. */
+  heardAt: number;
+  /** `closing`: we asked for its end and wait to hear of it; prompts wait in the queue until then. */
+  connection: "closed" | "opening" | "open" | "closing";
+  closingAt: number;
+  started: boolean;
+  ended: boolean;
+  native_session_id: string | null;
+  known: Map<string, string>;
+  turns: number;
+  permissions: number;
+  questions: number;
+  turn: Turn | null;
+  readonly ledger: Ledger;
+  readonly requests: Map<string, OpenRequest>;
+  /** Requests that were resolved, by key: their native confirmations are absorbed. */
+  resolved: Set<string>;
+  queue: Prompt[];
+  /** Commands that wait for the connection. */
+  outbox: AgentCommand[];
+  background: readonly (BackgroundWork & { readonly call_id?: string })[];
+  todos: readonly Todo[];
+  readonly usage: UsageState;
+  readonly governor: GovernorState;
+}
+
+export const noTokens = (): Tokens => ({ input: 0, output: 0, reasoning: 0, cache_read: 0, cache_write: 0 });
+export const noUsage = (): UsageTotal => ({ tokens: noTokens(), cost_usd: null, priced: "none" });
+
+export interface EmitOptions {
+  readonly source?: Source;
+  readonly synthetic?: boolean;
+  readonly rule?: string;
+}
+
+/** Puts an event of the machine's current turn on the output. */
+export function emit(state: MachineState, out: MachineOutput[], draft: Draft, options: EmitOptions = {}): void {
+  if (!state.started && draft.type !== "session.started") startSession(state, out);
+  out.push({
+    type: "event",
+    draft,
+    turn_id: state.turn?.id ?? null,
+    source: options.source ?? "agent",
+    synthetic: options.synthetic ?? false,
+    rule: options.rule ?? null,
+  });
+}
+
+/** What we made to fill a gap. */
+export const made = (rule?: string): EmitOptions => ({
+  source: "daemon",
+  synthetic: true,
+  ...(rule === undefined ? {} : { rule }),
+});
+
+/** What we decided or were told by a person: ours, but no gap was filled. */
+export const ours = (rule?: string): EmitOptions => ({
+  source: "daemon",
+  ...(rule === undefined ? {} : { rule }),
+});
+
+function startSession(state: MachineState, out: MachineOutput[]): void {
+  state.started = true;
+  const metadata = {
+    agent: state.agent,
+    agent_version: null,
+    model: null,
+    directory: null,
+    permission_mode: null,
+    tools: [],
+  };
+  emit(state, out, { type: "session.started", data: { metadata } }, made("session.unannounced"));
+}

@@ -1,0 +1,244 @@
+/** What each report means for the machine: items are kept, requests asked, and ends are weighed. */
+
+import { unreachable } from "./fold.ts";
+import { noteTool } from "./governor.ts";
+import { hashHex } from "./hash.ts";
+import { addDelta, callIdOf, closeItem, isKnown, isTool, openItem } from "./items.ts";
+import {
+  beginTurn,
+  finishAsSignalled,
+  finishTurn,
+  isBackground,
+  isHeld,
+  sayUnsaid,
+  settle,
+  showState,
+  tell,
+} from "./lifecycle.ts";
+import { type EmitOptions, emit, type MachineOutput, type MachineState, made, ours } from "./machine-state.ts";
+import type {
+  BeginReport,
+  CloseReport,
+  DeltaReport,
+  EndReport,
+  ItemHead,
+  OpenReport,
+  Report,
+  StateReport,
+} from "./report.ts";
+import {
+  type Answer,
+  askPermission,
+  askQuestion,
+  resolveByTool,
+  resolvePermission,
+  resolveQuestion,
+} from "./requests.ts";
+import { onSession } from "./session-report.ts";
+import { addUsage } from "./usage.ts";
+
+export function onReport(state: MachineState, out: MachineOutput[], report: Report): void {
+  switch (report.type) {
+    case "open":
+      return onOpen(state, out, report);
+    case "delta":
+      return onDelta(state, out, report);
+    case "close":
+      return onClose(state, out, report);
+    case "begin":
+      return onBegin(state, out, report);
+    case "end":
+      return onEnd(state, out, report);
+    case "state":
+      return onState(state, out, report);
+    case "permission":
+      return onRequest(state, out, () => askPermission(state, out, report));
+    case "question":
+      return onRequest(state, out, () => askQuestion(state, out, report));
+    case "permission.answered":
+    case "question.answered":
+      return onAnswered(state, out, report);
+    case "session":
+      return onSession(state, out, report);
+    case "usage":
+      return addUsage(state, out, report);
+    case "background":
+      state.background = report.open;
+      return settleIfReleased(state, out);
+    case "todo":
+      return onTodo(state, out, report.todos);
+    case "error": {
+      const { message, code, details, fatal } = report;
+      const data = { message, code, fatal, ...(details === undefined ? {} : { details }) };
+      return emit(state, out, { type: "error", data });
+    }
+    case "unparsed": {
+      const data = { error: report.error, location: report.location, raw_hash: hashHex(report.text) };
+      return emit(state, out, { type: "agent.unparsed", data }, made());
+    }
+    default:
+      return unreachable(report);
+  }
+}
+
+function onOpen(state: MachineState, out: MachineOutput[], { item, synthetic }: OpenReport): void {
+  if (isKnown(state.ledger, item.key)) return;
+  const { turn } = state;
+  if (item.role === "user" && turn !== null && item.subagent === undefined) {
+    if (turn.madeEcho !== null) {
+      // We have said the prompt for the agent: its own late echo is the same item, which is closed.
+      state.ledger.closed.set(item.key, turn.madeEcho);
+      turn.madeEcho = null;
+      return;
+    }
+    turn.unsaid = null;
+  }
+  noteWork(state, out, item);
+  openItem(state, out, { head: item, options: synthetic === true ? made() : {} });
+}
+
+function onDelta(state: MachineState, out: MachineOutput[], report: DeltaReport): void {
+  const item = state.ledger.open.get(report.key);
+  if (item === undefined && !isKnown(state.ledger, report.key)) noteWork(state, out, stubHead(report));
+  if (!addDelta(state, out, report)) return;
+  backToRunning(state, out);
+  if (report.part === "tool_output" && state.requests.size > 0) {
+    const callId = callIdOf(state.ledger.open.get(report.key)?.head ?? stubHead(report));
+    if (callId !== null) toolWentOn(state, out, { callId, denied: false });
+  }
+}
+
+const stubHead = ({ key, part }: DeltaReport): ItemHead => ({
+  key,
+  native_item_id: key,
+  kind: part === "tool_output" ? "tool_result" : "message",
+  role: part === "tool_output" ? "tool" : "assistant",
+  content: part === "tool_output" ? [{ type: "tool_result", call_id: key, output: "", is_error: false }] : [],
+});
+
+function onClose(state: MachineState, out: MachineOutput[], report: CloseReport): void {
+  const { ledger } = state;
+  const head = ledger.open.get(report.key)?.head ?? (isKnown(ledger, report.key) ? undefined : report.item);
+  if (head === undefined) return;
+  if (!ledger.open.has(report.key)) noteWork(state, out, head);
+  const callId = head.kind === "tool_result" ? callIdOf(head) : null;
+  // An open request for this tool is resolved before its result is told.
+  if (callId !== null && state.requests.size > 0) {
+    toolWentOn(state, out, { callId, denied: report.denied === true });
+  }
+  closeItem(state, out, { report, options: {} });
+  if (state.policy.finishTodos !== false && isTool(head)) noteTool(state.governor, report.content ?? head.content);
+  settleIfReleased(state, out);
+}
+
+function toolWentOn(state: MachineState, out: MachineOutput[], tool: { callId: string; denied: boolean }): void {
+  resolveByTool(state, out, tool);
+  showState(state, out);
+}
+
+/** A prompt not echoed is said first; work that nobody asked for begins a turn of its own. */
+function noteWork(state: MachineState, out: MachineOutput[], head: ItemHead): void {
+  const speaks = head.role === "assistant" && (head.kind === "message" || head.kind === "tool_call");
+  if (!speaks && head.kind !== "tool_call") return;
+  if (state.turn === null) {
+    if (head.subagent === undefined && !isBackground(state, head)) beginTurn(state, out, { origin: "background" });
+    return;
+  }
+  sayUnsaid(state, out);
+  backToRunning(state, out);
+}
+
+/** Output means that the wait for a retry, or the compaction, is over. */
+function backToRunning(state: MachineState, out: MachineOutput[]): void {
+  const { turn } = state;
+  if (turn === null || turn.activity === "running") return;
+  turn.activity = "running";
+  showState(state, out);
+}
+
+function onBegin(state: MachineState, out: MachineOutput[], { origin }: BeginReport): void {
+  const { turn } = state;
+  if (turn !== null) {
+    // Still waiting for calls of a turn that was said to be over, and yet the agent begins: that is a new turn.
+    if (turn.end === null || turn.abortedAt !== null) return;
+    finishAsSignalled(state, out, { turn, evidence: "signal", rule: "turn.next_began" });
+    if (state.turn !== null) return;
+  }
+  beginTurn(state, out, { origin });
+}
+
+const isNatural = ({ reason }: EndReport): boolean => reason === "completed";
+
+function onEnd(state: MachineState, out: MachineOutput[], report: EndReport): void {
+  const error = report.error ?? null;
+  if (state.turn === null) {
+    if (report.says !== true) return;
+    beginTurn(state, out, { origin: "agent", synthetic: true });
+    finishTurn(state, out, { reason: report.reason, evidence: "signal", error });
+    return;
+  }
+  const { turn } = state;
+  if (turn.abortedAt !== null) {
+    finishTurn(state, out, { reason: "aborted", evidence: "signal", error: null });
+    return;
+  }
+  // A second word that it is over says nothing new.
+  if (turn.end !== null) return;
+  turn.end = { reason: report.reason, error };
+  if (!isNatural(report)) finishAsSignalled(state, out, { turn, evidence: "signal" });
+  else if (!isHeld(state)) settle(state, out, turn);
+}
+
+/** The last open call of a turn that was said to be over has resolved. */
+function settleIfReleased(state: MachineState, out: MachineOutput[]): void {
+  const { turn } = state;
+  if (turn === null || turn.end === null || turn.abortedAt !== null || isHeld(state)) return;
+  settle(state, out, turn);
+}
+
+function onState(state: MachineState, out: MachineOutput[], report: StateReport): void {
+  const { turn } = state;
+  if (turn === null) return;
+  turn.activity = report.state;
+  if (report.state !== "retrying") {
+    showState(state, out);
+    return;
+  }
+  turn.nextTryAt = state.at + report.delayMs;
+  if (state.requests.size > 0) return;
+  turn.shown = "retrying";
+  const { attempt, message } = report;
+  const data = { turn_id: turn.id, state: report.state, attempt, message, next: turn.nextTryAt };
+  emit(state, out, { type: "turn.state", data }, ours());
+}
+
+/** A request outside a turn is new work: somebody must be able to answer it. */
+function onRequest(state: MachineState, out: MachineOutput[], ask: () => Answer | null): void {
+  if (state.turn === null) beginTurn(state, out, { origin: "background" });
+  sayUnsaid(state, out);
+  const answer = ask();
+  showState(state, out);
+  if (answer !== null) tell(state, out, { command: answer, prompt: null });
+}
+
+function onAnswered(
+  state: MachineState,
+  out: MachineOutput[],
+  report: Extract<Report, { type: "permission.answered" | "question.answered" }>,
+): void {
+  const request = state.requests.get(report.key);
+  if (request === undefined) return;
+  const options: EmitOptions = {};
+  if (report.type === "permission.answered" && request.type === "permission") {
+    resolvePermission(state, out, { request, reply: report.reply, options });
+  } else if (report.type === "question.answered" && request.type === "question") {
+    resolveQuestion(state, out, { request, answers: report.answers, options });
+  }
+  showState(state, out);
+}
+
+function onTodo(state: MachineState, out: MachineOutput[], todos: MachineState["todos"]): void {
+  if (JSON.stringify(todos) === JSON.stringify(state.todos)) return;
+  state.todos = todos;
+  emit(state, out, { type: "todo.updated", data: { todos } });
+}

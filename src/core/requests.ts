@@ -1,0 +1,162 @@
+/** Permissions and questions: each has an answer path and a deadline, and the first resolution wins. */
+import type { PermissionReply } from "../protocol/commands.ts";
+import type { Permission, PermissionStatus, QuestionRequest } from "../protocol/events.ts";
+import { permissionId, questionId } from "../protocol/ids.ts";
+import type { AgentCommand } from "./adapter.ts";
+import {
+  type EmitOptions,
+  emit,
+  type MachineOutput,
+  type MachineState,
+  type OpenRequest,
+  ours,
+} from "./machine-state.ts";
+import type { PermissionReport, QuestionReport } from "./report.ts";
+
+const DEFAULT_DEADLINE_MS = 3_600_000;
+
+const statusOf = { once: "accept", always: "accept_for_session", reject: "reject" } as const satisfies Record<
+  PermissionReply,
+  PermissionStatus
+>;
+
+/** What to tell the agent about a request the machine resolved by itself. */
+export type Answer = Extract<AgentCommand, { key: string }>;
+
+export function askPermission(state: MachineState, out: MachineOutput[], report: PermissionReport): Answer | null {
+  if (isKnownRequest(state, report.key)) return null;
+  state.permissions += 1;
+  const deadline = deadlineFrom(state);
+  const data: Permission = {
+    permission_id: permissionId(state.session, state.permissions),
+    action: report.action,
+    status: "requested",
+    metadata: {
+      ...report.metadata,
+      tool: report.tool,
+      call_id: report.call_id,
+      input: report.input,
+      patterns: report.patterns,
+      deadline,
+    },
+  };
+  const request: OpenRequest = { type: "permission", key: report.key, deadline, data };
+  state.requests.set(report.key, request);
+  emit(state, out, { type: "permission.requested", data });
+
+  const reply = unattendedReply(state, report);
+  if (reply === null) return null;
+  resolvePermission(state, out, {
+    request,
+    reply,
+    options: ours(`unattended.${reply === "reject" ? "deny" : "allow"}`),
+  });
+  return { type: "permission.reply", key: report.key, reply };
+}
+
+export function askQuestion(state: MachineState, out: MachineOutput[], report: QuestionReport): Answer | null {
+  if (isKnownRequest(state, report.key)) return null;
+  state.questions += 1;
+  const deadline = deadlineFrom(state);
+  const [first] = report.questions;
+  const data: QuestionRequest = {
+    question_id: questionId(state.session, state.questions),
+    prompt: first?.question ?? "",
+    options: first?.options.map((option) => option.label) ?? [],
+    status: "requested",
+    questions: report.questions,
+    metadata: { ...report.metadata, call_id: report.call_id, deadline },
+  };
+  const request: OpenRequest = { type: "question", key: report.key, deadline, data };
+  state.requests.set(report.key, request);
+  emit(state, out, { type: "question.requested", data });
+
+  // Nobody can answer a question by policy: without a person there is only a rejection.
+  if (state.policy.unattended.policy === "park") return null;
+  resolveQuestion(state, out, { request, answers: null, options: ours("unattended.deny") });
+  return { type: "question.reject", key: report.key };
+}
+
+type PermissionRequest = Extract<OpenRequest, { type: "permission" }>;
+type QuestionOpen = Extract<OpenRequest, { type: "question" }>;
+
+export function resolvePermission(
+  state: MachineState,
+  out: MachineOutput[],
+  { request, reply, options }: { request: PermissionRequest; reply: PermissionReply; options: EmitOptions },
+): void {
+  forget(state, request);
+  emit(state, out, { type: "permission.resolved", data: { ...request.data, status: statusOf[reply] } }, options);
+}
+
+export function resolveQuestion(
+  state: MachineState,
+  out: MachineOutput[],
+  {
+    request,
+    answers,
+    options,
+  }: { request: QuestionOpen; answers: readonly (readonly string[])[] | null; options: EmitOptions },
+): void {
+  forget(state, request);
+  const data: QuestionRequest =
+    answers === null
+      ? { ...request.data, status: "rejected" }
+      : { ...request.data, status: "answered", response: answers };
+  emit(state, out, { type: "question.resolved", data }, options);
+}
+
+/** Rejects one request without telling the agent, which has dropped it or is gone. */
+export function dropRequest(
+  state: MachineState,
+  out: MachineOutput[],
+  { request, rule }: { request: OpenRequest; rule: string },
+): void {
+  if (request.type === "permission") resolvePermission(state, out, { request, reply: "reject", options: ours(rule) });
+  else resolveQuestion(state, out, { request, answers: null, options: ours(rule) });
+}
+
+/** The deadline passed: rejected, and the agent is told so. */
+export function expireRequest(state: MachineState, out: MachineOutput[], request: OpenRequest): Answer {
+  dropRequest(state, out, { request, rule: "request.deadline" });
+  const message = "Nobody answered in time.";
+  return request.type === "permission"
+    ? { type: "permission.reply", key: request.key, reply: "reject", message }
+    : { type: "question.reject", key: request.key, message };
+}
+
+/** The tool went on, so somebody has answered: that is how a recording without its host's lines tells it. */
+export function resolveByTool(
+  state: MachineState,
+  out: MachineOutput[],
+  { callId, denied }: { callId: string; denied: boolean },
+): void {
+  for (const request of [...state.requests.values()]) {
+    if (request.data.metadata.call_id !== callId) continue;
+    if (request.type === "permission") {
+      const reply = denied ? "reject" : "once";
+      resolvePermission(state, out, { request, reply, options: { rule: "request.tool_went_on" } });
+    } else {
+      resolveQuestion(state, out, { request, answers: denied ? null : [], options: { rule: "request.tool_went_on" } });
+    }
+  }
+}
+
+const isKnownRequest = (state: MachineState, key: string): boolean =>
+  state.requests.has(key) || state.resolved.has(key);
+
+function forget(state: MachineState, request: OpenRequest): void {
+  state.requests.delete(request.key);
+  state.resolved.add(request.key);
+}
+
+const deadlineFrom = (state: MachineState): number =>
+  state.at + (state.policy.unattended.deadlineMs ?? DEFAULT_DEADLINE_MS);
+
+function unattendedReply(state: MachineState, report: PermissionReport): PermissionReply | null {
+  const { policy, allow } = state.policy.unattended;
+  if (policy === "park") return null;
+  if (policy === "deny") return "reject";
+  const listed = allow === undefined || allow.includes(report.action) || allow.includes(report.tool ?? report.action);
+  return listed ? "once" : "reject";
+}

@@ -1,0 +1,80 @@
+/** A machine as it was left: rebuilt from the session's snapshot, after a restart or when a session is opened again. */
+import type { Item } from "../protocol/items.ts";
+import { isTool } from "./items.ts";
+import type { MachineState, OpenItem } from "./machine-state.ts";
+import type { Snapshot } from "./snapshot.ts";
+
+/** Fills a fresh machine. What only the agent's process knew is gone with it, and so is the queue: the edge keeps that. */
+export function resumeMachine(state: MachineState, snapshot: Snapshot): void {
+  state.at = snapshot.time === "" ? 0 : Date.parse(snapshot.time);
+  state.heardAt = state.at;
+  state.started = snapshot.metadata !== null;
+  state.ended = snapshot.ended;
+  state.native_session_id = snapshot.native_session_id;
+  state.turns = snapshot.turns;
+  state.permissions = snapshot.permissionCount;
+  state.questions = snapshot.questionCount;
+  state.todos = snapshot.todos;
+  state.ledger.count = snapshot.itemCount;
+  state.usage.session = snapshot.usage;
+  state.usage.before = snapshot.usage;
+  state.governor.stopped = !snapshot.continuing;
+  recall(state, snapshot);
+  for (const item of snapshot.items.values()) if (item.status === "in_progress") reopen(state, snapshot, item);
+  for (const data of snapshot.permissions.values()) {
+    state.requests.set(data.permission_id, { type: "permission", key: data.permission_id, deadline: 0, data });
+  }
+  for (const data of snapshot.questions.values()) {
+    state.requests.set(data.question_id, { type: "question", key: data.question_id, deadline: 0, data });
+  }
+  if (snapshot.turn !== null) state.turn = openTurn(state, snapshot.turn.id);
+}
+
+function recall(state: MachineState, snapshot: Snapshot): void {
+  const known = {
+    ...snapshot.metadata,
+    title: snapshot.title,
+    model: snapshot.model,
+    variant: snapshot.variant,
+    mode: snapshot.mode,
+    permission_mode: snapshot.permission_mode,
+  };
+  for (const [name, value] of Object.entries(known)) if (value !== null) state.known.set(name, JSON.stringify(value));
+}
+
+function reopen(state: MachineState, snapshot: Snapshot, item: Item): void {
+  const said = snapshot.texts.get(item.item_id);
+  const open: OpenItem = {
+    item_id: item.item_id,
+    parent_id: item.parent_id,
+    head: {
+      key: item.item_id,
+      native_item_id: item.native_item_id,
+      kind: item.kind,
+      role: item.role,
+      content: item.content,
+      ...(item.message_id === null ? {} : { message_id: item.message_id }),
+      ...(item.subagent === undefined ? {} : { subagent: item.subagent }),
+    },
+    content: item.content,
+    text: said?.text ?? "",
+    part: said?.part ?? null,
+  };
+  state.ledger.open.set(item.item_id, open);
+  if (isTool(open.head)) state.ledger.openTools += 1;
+}
+
+const openTurn = (state: MachineState, id: NonNullable<Snapshot["turn"]>["id"]): NonNullable<MachineState["turn"]> => ({
+  id,
+  origin: "user",
+  startedAt: state.at,
+  activity: "running",
+  shown: "running",
+  nextTryAt: 0,
+  end: null,
+  settleBy: null,
+  abortedAt: null,
+  stopAsked: false,
+  unsaid: null,
+  madeEcho: null,
+});

@@ -1,0 +1,58 @@
+/** What becomes known about a session: said once as its start, then only what changed. */
+import type { DraftOf, SessionMetadata } from "../protocol/events.ts";
+import { emit, type MachineOutput, type MachineState } from "./machine-state.ts";
+import type { SessionReport } from "./report.ts";
+
+export function onSession(state: MachineState, out: MachineOutput[], report: SessionReport): void {
+  const { native_session_id, metadata } = report;
+  const renamed = native_session_id !== undefined && native_session_id !== state.native_session_id;
+  if (renamed) state.native_session_id = native_session_id;
+  if (!state.started && metadata !== undefined) {
+    begin(state, out, metadata);
+    return changed(state, out, fieldsOf(report));
+  }
+  // The id of a session that was not announced yet is on its first event anyway.
+  const id = renamed && state.started ? { native_session_id } : {};
+  changed(state, out, { ...id, ...fieldsOf(report) });
+}
+
+function begin(state: MachineState, out: MachineOutput[], known: Partial<SessionMetadata>): void {
+  state.started = true;
+  const metadata: SessionMetadata = {
+    ...known,
+    agent: known.agent ?? state.agent,
+    agent_version: known.agent_version ?? null,
+    model: known.model ?? null,
+    directory: known.directory ?? null,
+    permission_mode: known.permission_mode ?? null,
+    tools: known.tools ?? [],
+  };
+  for (const [name, value] of Object.entries(metadata)) state.known.set(name, JSON.stringify(value));
+  emit(state, out, { type: "session.started", data: { metadata } });
+}
+
+type Fields = DraftOf<"session.updated">["data"];
+
+function fieldsOf({ metadata, title, model, mode, permission_mode }: SessionReport): Fields {
+  const now = model ?? metadata?.model;
+  const permissions = permission_mode ?? metadata?.permission_mode;
+  const version = metadata?.agent_version;
+  const directory = metadata?.directory;
+  return {
+    ...(title === undefined ? {} : { title }),
+    ...(now === undefined || now === null ? {} : { model: now }),
+    ...(mode === undefined ? {} : { mode }),
+    ...(permissions === undefined || permissions === null ? {} : { permission_mode: permissions }),
+    ...(version === undefined || version === null ? {} : { agent_version: version }),
+    ...(directory === undefined || directory === null ? {} : { directory }),
+    ...(metadata?.tools === undefined || metadata.tools.length === 0 ? {} : { tools: metadata.tools }),
+  };
+}
+
+/** Says only what is new. */
+function changed(state: MachineState, out: MachineOutput[], fields: Fields): void {
+  const news = Object.entries(fields).filter(([name, value]) => state.known.get(name) !== JSON.stringify(value));
+  if (news.length === 0) return;
+  for (const [name, value] of news) state.known.set(name, JSON.stringify(value));
+  emit(state, out, { type: "session.updated", data: Object.fromEntries(news) });
+}

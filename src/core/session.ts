@@ -1,0 +1,199 @@
+/** One session: adapter, turn machine and stamp in one fold. A live session, a replay and a test are all this. */
+import type { UniversalEvent } from "../protocol/events.ts";
+import type { SessionId } from "../protocol/ids.ts";
+import type { Adapter, AdapterInput, AgentCommand, Send } from "./adapter.ts";
+import { findRequest } from "./commands.ts";
+import { unreachable } from "./fold.ts";
+import type { Effect, NativeRecord, SessionInput, SessionOutput, TurnPolicy } from "./input.ts";
+import type { Drafted, MachineState } from "./machine-state.ts";
+import type { Report } from "./report.ts";
+import { resumeMachine } from "./resume.ts";
+import { emptySnapshot, type Snapshot, snapshotFold } from "./snapshot.ts";
+import { advance, type StampState, stamp, startStamp } from "./stamp.ts";
+import { type MachineInput, startMachine, stepMachine, wakeAt } from "./turn.ts";
+
+export interface SessionOptions {
+  readonly sessionId: SessionId;
+  readonly adapter: Adapter;
+  readonly policy: TurnPolicy;
+  /** A recording is read: there is nothing to connect to. */
+  readonly connected?: boolean;
+  /** The conversation began outside Franca, so the agent's counters have a past. */
+  readonly foreign?: boolean;
+  /** A session that was closed: it goes on where its events end. */
+  readonly snapshot?: Snapshot;
+  /** How many native lines are stored already. */
+  readonly nativeLines?: number;
+}
+
+export interface Session {
+  readonly step: (input: SessionInput) => SessionOutput;
+  /** When to feed the next `tick`, or null. */
+  readonly wakeAt: () => number | null;
+  /** The session as it stands. Belongs to the session: clone it to keep it. */
+  readonly snapshot: () => Snapshot;
+  readonly connection: () => MachineState["connection"];
+  /** Whether a request may be answered: `unknown` ids never existed. */
+  readonly request: (id: string) => "open" | "answered" | "unknown";
+}
+
+export function openSession(options: SessionOptions): Session {
+  const { sessionId, adapter, policy, connected = false, foreign = false } = options;
+  const state: State = {
+    adapter,
+    running: adapter.open(),
+    machine: startMachine({ sessionId, adapter, policy, connected, foreign }),
+    stamp: startStamp(sessionId),
+    snapshot: options.snapshot ?? emptySnapshot(),
+    lines: options.nativeLines ?? 0,
+  };
+  if (options.snapshot !== undefined) {
+    resumeMachine(state.machine, options.snapshot);
+    state.stamp.sequence = options.snapshot.sequence;
+    advance(state.stamp, state.machine.at);
+  }
+  return {
+    step: (input) => stepSession(state, input),
+    wakeAt: () => wakeAt(state.machine),
+    snapshot: () => state.snapshot,
+    connection: () => state.machine.connection,
+    request: (id) => requestState(state.machine, id),
+  };
+}
+
+interface State {
+  readonly adapter: Adapter;
+  running: ReturnType<Adapter["open"]>;
+  readonly machine: MachineState;
+  readonly stamp: StampState;
+  readonly snapshot: Snapshot;
+  lines: number;
+}
+
+/** What one input leads to, while it is being worked out. */
+interface Work {
+  readonly events: UniversalEvent[];
+  readonly native: NativeRecord[];
+  readonly effects: Effect[];
+  readonly at: number;
+  /** The native line at hand. */
+  line: number | null;
+}
+
+function stepSession(state: State, input: SessionInput): SessionOutput {
+  const work: Work = { events: [], native: [], effects: [], at: input.at, line: null };
+  advance(state.stamp, input.at);
+  switch (input.type) {
+    case "line":
+      work.line = record(state, work, { from: input.from, native: input.line });
+      hear(state, work, input);
+      break;
+    case "unreadable":
+      work.line = record(state, work, { from: "agent", native: input.text });
+      say(state, work, { type: "heard", reports: [unreadable(state, input)], at: input.at });
+      break;
+    case "response":
+      work.line = record(state, work, { from: "agent", native: { response: withoutType(input) } });
+      hear(state, work, input);
+      break;
+    case "connected":
+      hear(state, work, input);
+      say(state, work, { type: "connected", at: input.at });
+      break;
+    case "disconnected":
+      work.line = record(state, work, { from: "process", native: { exit: input.exit } });
+      hear(state, work, input);
+      // The next connection is a new conversation: the adapter starts afresh and shakes hands again.
+      state.running = state.adapter.open();
+      say(state, work, { type: "disconnected", exit: input.exit, at: input.at });
+      break;
+    case "tick":
+      hear(state, work, input);
+      say(state, work, input);
+      break;
+    case "opened":
+    case "command":
+    case "restarted":
+    case "proposals":
+      say(state, work, input);
+      break;
+    default:
+      return unreachable(input);
+  }
+  return { events: work.events, native: work.native, effects: work.effects };
+}
+
+/** The adapter hears it, and the machine hears the adapter. Only what the agent itself said is a sign of life. */
+function hear(state: State, work: Work, input: AdapterInput<unknown>): void {
+  const reports: Report[] = [];
+  for (const one of state.running.step(input)) {
+    if (isSend(one)) send(state, work, one);
+    else reports.push(one);
+  }
+  const alive = input.type === "line" || input.type === "response";
+  if (alive || reports.length > 0) say(state, work, { type: "heard", reports, at: input.at });
+}
+
+/** The machine hears it; commands are put into words first, so that a prompt's item can name the line that said it. */
+function say(state: State, work: Work, input: MachineInput): void {
+  const outputs = stepMachine(state.machine, input);
+  const later: Report[] = [];
+  let sentLine: number | null = null;
+  for (const one of outputs) {
+    if (one.type === "event") continue;
+    if (one.type !== "command") work.effects.push(one);
+    else sentLine = tell(state, work, { command: one.command, later }) ?? sentLine;
+  }
+  for (const one of outputs) if (one.type === "event") publish(state, work, { drafted: one, sentLine });
+  if (later.length > 0) say(state, work, { type: "heard", reports: later, at: work.at });
+}
+
+/** Returns the number of the first line that was written for the command. */
+function tell(state: State, work: Work, { command, later }: { command: AgentCommand; later: Report[] }): number | null {
+  let first: number | null = null;
+  for (const one of state.running.step({ type: "command", command, at: work.at })) {
+    if (isSend(one)) first ??= send(state, work, one);
+    else later.push(one);
+  }
+  return first;
+}
+
+function send(state: State, work: Work, one: Send): number | null {
+  work.effects.push(one);
+  if (one.type === "send.line") return record(state, work, { from: "host", native: one.line });
+  if (one.type !== "send.request") return null;
+  const { id, method, path, body } = one;
+  return record(state, work, { from: "host", native: { request: { id, method, path, body } } });
+}
+
+function record(state: State, work: Work, { from, native }: { from: NativeRecord["from"]; native: unknown }): number {
+  state.lines += 1;
+  work.native.push({ line: state.lines, from, native, at: work.at });
+  return state.lines;
+}
+
+function publish(state: State, work: Work, { drafted, sentLine }: { drafted: Drafted; sentLine: number | null }): void {
+  const line = drafted.rule?.startsWith("prompt.") === true ? (sentLine ?? work.line) : work.line;
+  const event = stamp(state.stamp, drafted, { native_session_id: state.machine.native_session_id, line });
+  work.events.push(event);
+  snapshotFold.step(state.snapshot, event);
+}
+
+const isSend = (one: Report | Send): one is Send => one.type.startsWith("send.");
+
+const unreadable = (state: State, { text, error }: { text: string; error: string }): Report => ({
+  type: "unparsed",
+  error,
+  location: state.adapter.agent,
+  text,
+});
+
+const withoutType = ({ id, status, body }: { id: string; status: number; body: unknown }) => ({ id, status, body });
+
+function requestState(machine: MachineState, id: string): "open" | "answered" | "unknown" {
+  if (findRequest(machine, id) !== null) return "open";
+  const [, kind, number] = /:([pq])(\d+)$/.exec(id) ?? [];
+  if (number === undefined || !id.startsWith(`${machine.session}:`)) return "unknown";
+  const count = kind === "p" ? machine.permissions : machine.questions;
+  return Number(number) >= 1 && Number(number) <= count ? "answered" : "unknown";
+}

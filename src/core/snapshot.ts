@@ -1,0 +1,195 @@
+/**
+ * A session as it stands: what a late joiner needs, and what a session is rebuilt from after a restart.
+ * A fold over its events, bounded in size whatever the session's length.
+ */
+import type {
+  Permission,
+  QuestionRequest,
+  QueuedPrompt,
+  SessionMetadata,
+  SessionStatus,
+  Todo,
+  UniversalEvent,
+  UsageTotal,
+} from "../protocol/events.ts";
+import type { ItemId, TurnId } from "../protocol/ids.ts";
+import type { Item } from "../protocol/items.ts";
+import { withText } from "./content.ts";
+import type { Fold } from "./fold.ts";
+import { noUsage } from "./machine-state.ts";
+
+/** How many finished items a snapshot keeps; older ones are read from the log. */
+export const SNAPSHOT_ITEMS = 200;
+
+export interface Snapshot {
+  sequence: number;
+  time: string;
+  createdAt: string;
+  native_session_id: string | null;
+  metadata: SessionMetadata | null;
+  title: string | null;
+  model: string | null;
+  variant: string | null;
+  mode: string | null;
+  permission_mode: string | null;
+  status: SessionStatus;
+  ended: boolean;
+  turn: { id: TurnId; prompt_id: string | null } | null;
+  continuing: boolean;
+  turns: number;
+  /** How many items, permissions and questions there have been: the counters of their ids. */
+  itemCount: number;
+  permissionCount: number;
+  questionCount: number;
+  /** The latest items, in the order they began, open ones always among them. */
+  readonly items: Map<ItemId, Item>;
+  /** What is being said in open items. */
+  readonly texts: Map<ItemId, { text: string; part: "text" | "reasoning" | "tool_output" }>;
+  readonly permissions: Map<string, Permission>;
+  readonly questions: Map<string, QuestionRequest>;
+  queue: readonly QueuedPrompt[];
+  todos: readonly Todo[];
+  usage: UsageTotal;
+}
+
+export const emptySnapshot = (): Snapshot => ({
+  sequence: 0,
+  time: "",
+  createdAt: "",
+  native_session_id: null,
+  metadata: null,
+  title: null,
+  model: null,
+  variant: null,
+  mode: null,
+  permission_mode: null,
+  status: "idle",
+  ended: false,
+  turn: null,
+  continuing: true,
+  turns: 0,
+  itemCount: 0,
+  permissionCount: 0,
+  questionCount: 0,
+  items: new Map(),
+  texts: new Map(),
+  permissions: new Map(),
+  questions: new Map(),
+  queue: [],
+  todos: [],
+  usage: noUsage(),
+});
+
+export const snapshotFold: Fold<UniversalEvent, never, Snapshot> = {
+  start: emptySnapshot,
+  step(state, event) {
+    applyEvent(state, event);
+    return [];
+  },
+};
+
+/** The items as they stand, with what is being said in those still open. */
+export const itemsOf = (snapshot: Snapshot): Item[] =>
+  [...snapshot.items.values()].map((item) => {
+    const said = snapshot.texts.get(item.item_id);
+    return said === undefined ? item : { ...item, content: withText(item.content, said) };
+  });
+
+function applyEvent(state: Snapshot, event: UniversalEvent): void {
+  state.sequence = event.sequence;
+  state.time = event.time;
+  if (state.createdAt === "") state.createdAt = event.time;
+  if (event.native_session_id !== null) state.native_session_id = event.native_session_id;
+  switch (event.type) {
+    case "item.delta": {
+      const { item_id, delta, part } = event.data;
+      const said = state.texts.get(item_id);
+      if (said === undefined) state.texts.set(item_id, { text: delta, part });
+      else said.text += delta;
+      return;
+    }
+    case "item.started":
+      state.itemCount += 1;
+      state.items.set(event.data.item.item_id, event.data.item);
+      return trim(state);
+    case "item.completed":
+      state.texts.delete(event.data.item.item_id);
+      state.items.set(event.data.item.item_id, event.data.item);
+      return;
+    case "turn.started":
+      state.turns += 1;
+      state.turn = { id: event.data.turn_id, prompt_id: event.data.prompt_id ?? null };
+      state.status = "running";
+      return;
+    case "turn.state":
+      state.status = event.data.state;
+      return;
+    case "turn.ended":
+      state.turn = null;
+      state.status = "idle";
+      return;
+    case "session.started":
+      return applyMetadata(state, event.data.metadata);
+    case "session.updated":
+      return applyChange(state, event.data);
+    case "session.ended":
+      state.ended = true;
+      return;
+    case "permission.requested":
+      state.permissionCount += 1;
+      state.permissions.set(event.data.permission_id, event.data);
+      return;
+    case "permission.resolved":
+      state.permissions.delete(event.data.permission_id);
+      return;
+    case "question.requested":
+      state.questionCount += 1;
+      state.questions.set(event.data.question_id, event.data);
+      return;
+    case "question.resolved":
+      state.questions.delete(event.data.question_id);
+      return;
+    case "todo.updated":
+      state.todos = event.data.todos;
+      return;
+    case "usage.updated":
+      state.usage = event.data.session;
+      return;
+    case "turn.continued":
+    case "error":
+    case "agent.unparsed":
+      return;
+  }
+}
+
+function applyMetadata(state: Snapshot, metadata: SessionMetadata): void {
+  state.metadata = metadata;
+  state.model = metadata.model;
+  state.permission_mode = metadata.permission_mode;
+}
+
+type Change = Extract<UniversalEvent, { type: "session.updated" }>["data"];
+
+function applyChange(state: Snapshot, change: Change): void {
+  if (change.title !== undefined) state.title = change.title;
+  if (change.model !== undefined) state.model = change.model;
+  if (change.variant !== undefined) state.variant = change.variant;
+  if (change.mode !== undefined) state.mode = change.mode;
+  if (change.permission_mode !== undefined) state.permission_mode = change.permission_mode;
+  if (change.native_session_id !== undefined) state.native_session_id = change.native_session_id;
+  if (change.continuing !== undefined) state.continuing = change.continuing;
+  if (change.queue !== undefined) state.queue = change.queue;
+  if (state.metadata === null) return;
+  const { agent_version = state.metadata.agent_version, directory = state.metadata.directory } = change;
+  state.metadata = { ...state.metadata, agent_version, directory, tools: change.tools ?? state.metadata.tools };
+}
+
+/** Forgets the oldest finished items. At most one too many at a time, so the work is bounded. */
+function trim(state: Snapshot): void {
+  if (state.items.size <= SNAPSHOT_ITEMS) return;
+  for (const [id, item] of state.items) {
+    if (item.status === "in_progress") continue;
+    state.items.delete(id);
+    return;
+  }
+}

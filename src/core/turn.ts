@@ -1,0 +1,180 @@
+/** The turn machine: the only place that decides when a turn begins and ends. Pure; its clock is the inputs' `at`. */
+import type { Command } from "../protocol/commands.ts";
+import type { SessionMetadata } from "../protocol/events.ts";
+import type { SessionId } from "../protocol/ids.ts";
+import type { Adapter, Exit } from "./adapter.ts";
+import { expire } from "./clock.ts";
+import { onCommand } from "./commands.ts";
+import { unreachable } from "./fold.ts";
+import { startGovernor } from "./governor.ts";
+import type { Proposal, TurnPolicy } from "./input.ts";
+import { forgetClosed, startLedger } from "./items.ts";
+import { closeLeftovers, conclude, finishAsSignalled, finishTurn, runQueue } from "./lifecycle.ts";
+import { emit, type MachineOutput, type MachineState, ours } from "./machine-state.ts";
+import type { Report } from "./report.ts";
+import { onReport } from "./reports.ts";
+import { startUsage } from "./usage.ts";
+
+export { wakeAt } from "./clock.ts";
+
+export interface MachineOptions {
+  readonly sessionId: SessionId;
+  readonly adapter: Pick<Adapter, "agent" | "capabilities">;
+  readonly policy: TurnPolicy;
+  /** A recording is read: there is nothing to connect to. */
+  readonly connected: boolean;
+  /** The conversation began outside. */
+  readonly foreign: boolean;
+}
+
+export type MachineInput =
+  | { readonly type: "opened"; readonly metadata: SessionMetadata; readonly title?: string; readonly at: number }
+  /** All that one native line gave; none when it said nothing new, which is still a sign of life. */
+  | { readonly type: "heard"; readonly reports: readonly Report[]; readonly at: number }
+  | { readonly type: "command"; readonly command: Command; readonly at: number }
+  | { readonly type: "connected"; readonly at: number }
+  | { readonly type: "disconnected"; readonly exit: Exit; readonly at: number }
+  | { readonly type: "restarted"; readonly at: number }
+  | {
+      readonly type: "proposals";
+      readonly turn_id: string;
+      readonly proposals: readonly Proposal[];
+      readonly at: number;
+    }
+  | { readonly type: "tick"; readonly at: number };
+
+export function startMachine({ sessionId, adapter, policy, connected, foreign }: MachineOptions): MachineState {
+  const { echoesPrompts, steer } = adapter.capabilities;
+  return {
+    session: sessionId,
+    agent: adapter.agent,
+    capabilities: { echoesPrompts, steer },
+    policy,
+    at: 0,
+    heardAt: 0,
+    connection: connected ? "open" : "closed",
+    closingAt: 0,
+    started: false,
+    ended: false,
+    native_session_id: null,
+    known: new Map(),
+    turns: 0,
+    permissions: 0,
+    questions: 0,
+    turn: null,
+    ledger: startLedger(),
+    requests: new Map(),
+    resolved: new Set(),
+    queue: [],
+    outbox: [],
+    background: [],
+    todos: [],
+    usage: startUsage({ foreign }),
+    governor: startGovernor(),
+  };
+}
+
+export function stepMachine(state: MachineState, input: MachineInput): readonly MachineOutput[] {
+  const out: MachineOutput[] = [];
+  if (input.at > state.at) state.at = input.at;
+  switch (input.type) {
+    case "opened":
+      if (!state.started) onOpened(state, out, input);
+      break;
+    case "heard":
+      state.heardAt = state.at;
+      if (!state.ended) for (const report of input.reports) onReport(state, out, report);
+      break;
+    case "command":
+      if (!state.ended) onCommand(state, out, input.command);
+      break;
+    case "connected":
+      onConnected(state, out);
+      break;
+    case "disconnected":
+      onDisconnected(state, out, input.exit);
+      break;
+    case "restarted":
+      onRestarted(state, out);
+      break;
+    case "proposals": {
+      const { turn } = state;
+      // An answer that comes too late, or for a turn that is over, changes nothing.
+      if (turn?.id === input.turn_id && turn.settleBy !== null)
+        conclude(state, out, { turn, proposals: input.proposals });
+      break;
+    }
+    case "tick":
+      expire(state, out);
+      break;
+    default:
+      return unreachable(input);
+  }
+  return out;
+}
+
+function onOpened(
+  state: MachineState,
+  out: MachineOutput[],
+  { metadata, title }: { metadata: SessionMetadata; title?: string },
+): void {
+  state.started = true;
+  for (const [name, value] of Object.entries(metadata)) state.known.set(name, JSON.stringify(value));
+  emit(state, out, { type: "session.started", data: { metadata } }, { source: "daemon", synthetic: true });
+  if (title !== undefined) {
+    state.known.set("title", JSON.stringify(title));
+    emit(state, out, { type: "session.updated", data: { title } }, ours());
+  }
+}
+
+function onConnected(state: MachineState, out: MachineOutput[]): void {
+  state.connection = "open";
+  state.heardAt = state.at;
+  const waiting = state.outbox;
+  state.outbox = [];
+  for (const command of waiting) out.push({ type: "command", command });
+}
+
+function onDisconnected(state: MachineState, out: MachineOutput[], exit: Exit): void {
+  state.connection = "closed";
+  state.outbox = [];
+  state.background = [];
+  endByExit(state, out, exit);
+  closeLeftovers(state, out, "agent.gone");
+  runQueue(state, out);
+  // Its process is gone, so nothing late can come of it, and the next one may use the same keys again.
+  forgetClosed(state.ledger);
+}
+
+function endByExit(state: MachineState, out: MachineOutput[], exit: Exit): void {
+  const { turn } = state;
+  if (turn === null) return;
+  const evidence = "exit";
+  if (turn.abortedAt !== null) finishTurn(state, out, { reason: "aborted", evidence, error: null });
+  else if (turn.end !== null) finishAsSignalled(state, out, { turn, evidence });
+  else if (exit.message !== undefined || (exit.code !== null && exit.code !== 0) || exit.signal !== null) {
+    finishTurn(state, out, { reason: "error", evidence, error: exitError(state, exit) });
+  } else finishTurn(state, out, { reason: "interrupted", evidence, error: null });
+}
+
+function onRestarted(state: MachineState, out: MachineOutput[]): void {
+  state.connection = "closed";
+  state.outbox = [];
+  state.background = [];
+  if (state.turn !== null) finishTurn(state, out, { reason: "interrupted", evidence: "restart", error: null });
+  closeLeftovers(state, out, "daemon.restarted");
+  runQueue(state, out);
+}
+
+function exitError(state: MachineState, exit: Exit) {
+  const how = exit.signal === null ? `with code ${exit.code}` : `by signal ${exit.signal}`;
+  return {
+    message: exit.message ?? `The ${state.agent} process ended ${how} in the middle of the turn.`,
+    code: exit.error_code ?? "agent_exited",
+    details: {
+      exit_code: exit.code,
+      signal: exit.signal,
+      ...(exit.stderr === undefined ? {} : { stderr: exit.stderr }),
+    },
+  };
+}

@@ -1,0 +1,125 @@
+/** Tokens and cost: an agent's counters become differences, so that nothing is counted twice. */
+import type { Tokens, UsageTotal } from "../protocol/events.ts";
+import { emit, type MachineOutput, type MachineState, noTokens, noUsage, type UsageState } from "./machine-state.ts";
+import type { UsageReport } from "./report.ts";
+
+/** `foreign`: the conversation began outside, so the agent's counter already holds what we never saw. */
+export const startUsage = ({ foreign }: { foreign: boolean }): UsageState => ({
+  before: noUsage(),
+  session: noUsage(),
+  turn: noUsage(),
+  steps: 0,
+  base: foreign ? null : { tokens: noTokens(), cost_usd: 0 },
+});
+
+export function beginTurnUsage(usage: UsageState): void {
+  usage.before = usage.session;
+  usage.turn = noUsage();
+  usage.steps = 0;
+}
+
+export function addUsage(state: MachineState, out: MachineOutput[], report: UsageReport): void {
+  const { usage } = state;
+  const gained = report.mode === "add" ? asGiven(report) : difference(usage, report);
+  const authoritative = report.mode === "total" && report.cost_usd !== undefined;
+  usage.turn = grown(usage.turn, { ...gained, authoritative });
+  usage.session = sum(usage.before, usage.turn);
+  if (report.scope !== "step") {
+    if (isNothing(gained)) return;
+    emit(state, out, { type: "usage.updated", data: { step: null, turn: usage.turn, session: usage.session } });
+    return;
+  }
+  const step = {
+    index: usage.steps,
+    finish: report.finish ?? null,
+    tokens: gained.tokens,
+    cost_usd: gained.cost,
+    ...(report.message_id === undefined ? {} : { message_id: report.message_id }),
+  };
+  usage.steps += 1;
+  emit(state, out, { type: "usage.updated", data: { step, turn: usage.turn, session: usage.session } });
+}
+
+interface Gained {
+  readonly tokens: Tokens;
+  readonly cost: number | null;
+}
+
+const asGiven = (report: UsageReport): Gained => ({
+  tokens: report.tokens ?? noTokens(),
+  cost: report.cost_usd ?? null,
+});
+
+/** What a counter shows beyond what we have counted. A counter that went back was reset: it gains nothing. */
+function difference(usage: UsageState, report: UsageReport): Gained {
+  const counted = report.scope === "session" ? usage.session : usage.turn;
+  if (report.scope === "session") learnBase(usage, report);
+  const base = report.scope === "session" ? usage.base : null;
+  const tokens =
+    report.tokens === undefined
+      ? noTokens()
+      : combine(report.tokens, counted.tokens, (total, known, field) =>
+          Math.max(0, total - (base?.tokens[field] ?? 0) - known),
+        );
+  const cost =
+    report.cost_usd === undefined
+      ? null
+      : Math.max(0, report.cost_usd - (base?.cost_usd ?? 0) - (counted.cost_usd ?? 0));
+  return { tokens, cost };
+}
+
+/** The first sight of a counter whose past we do not know: what it shows beyond this turn is the base. */
+function learnBase(usage: UsageState, report: UsageReport): void {
+  if (usage.base !== null) return;
+  const { turn } = usage;
+  usage.base = {
+    tokens:
+      report.tokens === undefined
+        ? noTokens()
+        : combine(report.tokens, turn.tokens, (total, known) => Math.max(0, total - known)),
+    cost_usd: Math.max(0, (report.cost_usd ?? 0) - (turn.cost_usd ?? 0)),
+  };
+}
+
+/** Cost is known in full when every gain had one, or when the agent's own total says so. */
+function grown(total: UsageTotal, gained: Gained & { readonly authoritative: boolean }): UsageTotal {
+  const tokens = combine(total.tokens, gained.tokens, (a, b) => a + b);
+  if (gained.cost === null) {
+    const priced = total.cost_usd === null ? "none" : isZero(gained.tokens) ? total.priced : "partial";
+    return { tokens, cost_usd: total.cost_usd, priced };
+  }
+  const cost_usd = (total.cost_usd ?? 0) + gained.cost;
+  const priced = gained.authoritative || isEmpty(total) || total.priced === "full" ? "full" : "partial";
+  return { tokens, cost_usd, priced };
+}
+
+function sum(before: UsageTotal, turn: UsageTotal): UsageTotal {
+  if (isEmpty(before)) return turn;
+  if (isEmpty(turn)) return before;
+  return {
+    tokens: combine(before.tokens, turn.tokens, (a, b) => a + b),
+    cost_usd: before.cost_usd === null && turn.cost_usd === null ? null : (before.cost_usd ?? 0) + (turn.cost_usd ?? 0),
+    priced: before.priced === turn.priced ? before.priced : "partial",
+  };
+}
+
+const isEmpty = ({ tokens, cost_usd }: UsageTotal): boolean => cost_usd === null && isZero(tokens);
+
+const isZero = (tokens: Tokens): boolean =>
+  tokens.input === 0 &&
+  tokens.output === 0 &&
+  tokens.reasoning === 0 &&
+  tokens.cache_read === 0 &&
+  tokens.cache_write === 0;
+
+const isNothing = ({ tokens, cost }: Gained): boolean => isZero(tokens) && (cost === null || cost === 0);
+
+function combine(a: Tokens, b: Tokens, with_: (a: number, b: number, field: keyof Tokens) => number): Tokens {
+  return {
+    input: with_(a.input, b.input, "input"),
+    output: with_(a.output, b.output, "output"),
+    reasoning: with_(a.reasoning, b.reasoning, "reasoning"),
+    cache_read: with_(a.cache_read, b.cache_read, "cache_read"),
+    cache_write: with_(a.cache_write, b.cache_write, "cache_write"),
+  };
+}
