@@ -50,7 +50,7 @@ const LETTER_I = 0x69;
 function count(counts: Counts, group: EventGroup): void {
   const bytes = Buffer.from(group.bytes.buffer, group.bytes.byteOffset, group.bytes.byteLength);
   counts.events += group.offsets.length;
-  countLatency(counts, bytes);
+  countLatency(counts, bytes.subarray(group.offsets.at(-1)));
   for (const [index, start] of group.offsets.entries()) {
     // Items are nearly all there is and nothing here counts them, so their lines are not parsed.
     const type = bytes.indexOf(TYPE, start) + TYPE.length;
@@ -61,9 +61,9 @@ function count(counts: Counts, group: EventGroup): void {
 }
 
 /** By the group's last event: the group was published when it was. */
-function countLatency({ latency }: Counts, bytes: Buffer): void {
-  const start = bytes.lastIndexOf(TIME) + TIME.length;
-  const seconds = Math.max(0, Date.now() - Date.parse(bytes.toString("latin1", start, start + TIME_LENGTH))) / 1000;
+function countLatency({ latency }: Counts, lastEvent: Buffer): void {
+  const start = lastEvent.indexOf(TIME) + TIME.length;
+  const seconds = Math.max(0, Date.now() - Date.parse(lastEvent.toString("latin1", start, start + TIME_LENGTH))) / 1000;
   if (Number.isNaN(seconds)) return;
   latency.sum += seconds;
   latency.count += 1;

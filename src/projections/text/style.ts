@@ -1,0 +1,41 @@
+/** How text looks in a terminal: colours when wanted, and nothing in it that could command the terminal. */
+
+export interface Paint {
+  readonly dim: (text: string) => string;
+  readonly bold: (text: string) => string;
+  readonly red: (text: string) => string;
+  readonly green: (text: string) => string;
+  readonly yellow: (text: string) => string;
+  readonly cyan: (text: string) => string;
+}
+
+const painted =
+  (open: number, close: number) =>
+  (text: string): string =>
+    text === "" ? "" : `\u001b[${open}m${text}\u001b[${close}m`;
+
+const same = (text: string): string => text;
+
+export function paintFor({ color }: { color: boolean }): Paint {
+  if (!color) return { dim: same, bold: same, red: same, green: same, yellow: same, cyan: same };
+  return {
+    dim: painted(2, 22),
+    bold: painted(1, 22),
+    red: painted(31, 39),
+    green: painted(32, 39),
+    yellow: painted(33, 39),
+    cyan: painted(36, 39),
+  };
+}
+
+// Everything a terminal would obey instead of show, but for tab and newline.
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
+const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g;
+
+export const clean = (text: string): string => text.replace(CONTROL, "");
+
+/** One line of at most `width` characters. */
+export function oneLine(text: string, { width }: { width: number }): string {
+  const line = clean(text.replace(/\s+/g, " ").trim());
+  return line.length <= width ? line : `${line.slice(0, width - 1)}…`;
+}
