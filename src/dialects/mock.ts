@@ -49,7 +49,8 @@ export const MockSays = z.discriminatedUnion("type", [
     subagent: z.string().optional(),
   }),
   z.looseObject({ type: z.literal("delta"), id: z.string(), text: z.string() }),
-  z.looseObject({ type: z.literal("block.end"), id: z.string(), text: z.string() }),
+  /** Without a text, what was streamed stands. */
+  z.looseObject({ type: z.literal("block.end"), id: z.string(), text: z.string().optional() }),
   z.looseObject({ type: z.literal("image"), id: z.string(), message: z.string(), mime: z.string(), data: z.string() }),
   /** A tool call with its whole input; `run` says that it begins to work, `result` that it is done. */
   z.looseObject({
@@ -175,7 +176,7 @@ const guards: { readonly [Type in MockLine["type"]]: (line: Shape) => boolean } 
   block: (line) =>
     hasId(line) && isString(line.message) && isOneOf(blockKinds)(line.kind) && maybe(line.subagent, isString),
   delta: hasText,
-  "block.end": hasText,
+  "block.end": (line) => hasId(line) && maybe(line.text, isString),
   image: (line) => hasId(line) && isString(line.message) && isString(line.mime) && isString(line.data),
   call: (line) =>
     hasId(line) &&

@@ -102,9 +102,10 @@ function onMessage(state: State, line: MessageLine): Report[] {
     case "block.end": {
       const block = state.blocks.get(line.id);
       state.blocks.delete(line.id);
-      const content = [blockPart(block?.kind ?? "text", line.text)];
       const item = block === undefined ? strayHead(line.id) : blockHead(state, block);
-      return [{ type: "close", key: line.id, status: "completed", content, item }];
+      const close = { type: "close", key: line.id, status: "completed", item } as const;
+      if (line.text === undefined) return [close];
+      return [{ ...close, content: [blockPart(block?.kind ?? "text", line.text)] }];
     }
     case "image": {
       state.latest = { message: line.message, key: line.id };
