@@ -1,0 +1,2 @@
+/** The Markdown projection. */
+export { markdownFold } from "./project.ts";

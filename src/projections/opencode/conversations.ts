@@ -1,0 +1,149 @@
+/** Sessions as OpenCode sees them: busy and idle once per turn, and a child session for every subagent. */
+import type { OpenCodeError } from "../../dialects/opencode.ts";
+import type { EventOf, TurnEnd } from "../../protocol/events.ts";
+import type { Item, Subagent } from "../../protocol/items.ts";
+import { describeSession, modelOf, tokensOf } from "./describe.ts";
+import { endError, endFinish, messageOf } from "./errors.ts";
+import { openCodeSessionId } from "./ids.ts";
+import { closeMessage, openMessage } from "./messages.ts";
+import { type Conversation, eventId, ROOT, rootOf, type Telling } from "./state.ts";
+import { settleTools, tellRunning } from "./tool-parts.ts";
+import { firstText } from "./tools.ts";
+
+export function tellSession(
+  telling: Telling,
+  { conversation, type }: { conversation: Conversation; type: "session.created" | "session.updated" },
+): void {
+  conversation.updated = telling.ms;
+  const info = describeSession(telling.state, conversation);
+  telling.out.push({ id: eventId(telling), type, properties: { sessionID: conversation.id, info } });
+}
+
+export function tellBusy(telling: Telling, conversation: Conversation): void {
+  if (conversation.status === "busy") return;
+  conversation.status = "busy";
+  telling.out.push({
+    id: eventId(telling),
+    type: "session.status",
+    properties: { sessionID: conversation.id, status: { type: "busy" } },
+  });
+}
+
+/** The pair that ends a turn. */
+export function tellIdle(telling: Telling, conversation: Conversation): void {
+  conversation.status = "idle";
+  const sessionID = conversation.id;
+  telling.out.push({
+    id: eventId(telling),
+    type: "session.status",
+    properties: { sessionID, status: { type: "idle" } },
+  });
+  telling.out.push({ id: eventId(telling), type: "session.idle", properties: { sessionID } });
+}
+
+export function tellError(telling: Telling, { session, error }: { session: string; error: OpenCodeError }): void {
+  telling.out.push({ id: eventId(telling), type: "session.error", properties: { sessionID: session, error } });
+}
+
+export function endTurn(telling: Telling, { data }: EventOf<"turn.ended">): void {
+  const { state, ms } = telling;
+  const root = rootOf(telling);
+  for (const child of state.conversations.values()) {
+    const stray = child.key !== ROOT && child.status !== "idle" && child.statusItem === null;
+    if (stray) endChild(telling, child);
+  }
+  settleTools(telling, ROOT);
+  const { providerID } = modelOf(state);
+  const error = endError(data, { provider: providerID });
+  if (error !== null && !state.turn.errors.includes(messageOf(error))) {
+    tellError(telling, { session: root.id, error });
+  }
+  finishRoot(telling, { root, data, error, ms });
+  state.turn.errors = [];
+  state.turn.compacting = false;
+  state.turn.continued = false;
+  tellIdle(telling, root);
+}
+
+function finishRoot(
+  telling: Telling,
+  { root, data, error, ms }: { root: Conversation; data: TurnEnd; error: OpenCodeError | null; ms: number },
+): void {
+  const { state } = telling;
+  // Every prompt has an answer in OpenCode's books, also when the agent said nothing.
+  const unanswered = root.message === null && (error !== null || state.turn.prompted);
+  if (unanswered) openMessage(telling, { conversation: root, id: null, seed: data.turn_id });
+  const { message } = root;
+  state.turn.prompted = false;
+  if (data.usage.tokens.input + data.usage.tokens.output > 0 || data.usage.cost_usd !== null) {
+    tellSession(telling, { conversation: root, type: "session.updated" });
+  }
+  if (message === null) return;
+  if (message.tokens === null) message.tokens = tokensOf(data.usage.tokens);
+  if (data.usage.cost_usd !== null) message.cost = data.usage.cost_usd;
+  const finish = endFinish(data, { last: message.finish });
+  closeMessage(telling, { conversation: root, end: { completed: ms, finish, error } });
+}
+
+/** The conversation an item belongs to: the session's own, or its subagent's. */
+export function conversationOf(telling: Telling, item: Item): Conversation {
+  const root = rootOf(telling);
+  if (item.subagent === undefined) return root;
+  const child = childOf(telling, item.subagent);
+  if (item.role !== "user") tellBusy(telling, child);
+  return child;
+}
+
+function childOf(telling: Telling, subagent: Subagent): Conversation {
+  const { state, ms } = telling;
+  const known = state.conversations.get(subagent.id);
+  if (known !== undefined) return known;
+  const call = subagent.parent_call_id === null ? undefined : state.tools.get(subagent.parent_call_id);
+  const parent = call === undefined ? rootOf(telling) : (state.conversations.get(call.conversation) ?? rootOf(telling));
+  const name = subagent.name ?? (call === undefined ? "" : firstText(call.input, ["subagent_type"]));
+  const what = call === undefined ? "" : firstText(call.input, ["description"]);
+  const agent = name === "" ? "general" : name;
+  const child: Conversation = {
+    key: subagent.id,
+    id: /^ses_/.test(subagent.id) ? subagent.id : openCodeSessionId(`${state.session}/${subagent.id}`),
+    parentID: parent.id,
+    created: ms,
+    updated: ms,
+    archived: null,
+    title: `${what === "" ? agent : what} (@${agent} subagent)`,
+    agent,
+    status: "idle",
+    user: null,
+    message: null,
+    statusItem: null,
+  };
+  state.conversations.set(subagent.id, child);
+  tellSession(telling, { conversation: child, type: "session.created" });
+  if (call !== undefined && call.child === null) {
+    call.child = child.id;
+    if (call.status === "running") tellRunning(telling, call);
+  }
+  return child;
+}
+
+/** A subagent begins: its status item is what keeps the child session busy. */
+export function beginChild(telling: Telling, { item, subagent }: { item: Item; subagent: Subagent }): void {
+  const child = childOf(telling, subagent);
+  child.statusItem = item.item_id;
+  tellBusy(telling, child);
+}
+
+export function completeChild(telling: Telling, { item, subagent }: { item: Item; subagent: Subagent }): void {
+  const child = telling.state.conversations.get(subagent.id);
+  if (child === undefined || (child.statusItem !== null && child.statusItem !== item.item_id)) return;
+  child.statusItem = null;
+  if (child.status !== "idle") endChild(telling, child);
+}
+
+function endChild(telling: Telling, child: Conversation): void {
+  settleTools(telling, child.key);
+  const finish = child.message?.finish ?? null;
+  const known = finish === null || finish === "tool-calls" ? "stop" : finish;
+  closeMessage(telling, { conversation: child, end: { completed: telling.ms, finish: known, error: null } });
+  tellIdle(telling, child);
+}

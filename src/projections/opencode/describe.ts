@@ -1,0 +1,102 @@
+/** The nouns of OpenCode's events: a session, a message and its model, as they stand now. */
+import type {
+  OpenCodeAssistantMessage,
+  OpenCodeError,
+  OpenCodeSession,
+  OpenCodeTokens,
+  OpenCodeUserMessage,
+} from "../../dialects/opencode.ts";
+import type { Tokens } from "../../protocol/events.ts";
+import { projectId, slugOf } from "./ids.ts";
+import { type Conversation, noTokens, type OpenMessage, type State } from "./state.ts";
+
+/** The OpenCode whose shapes these are; clients compare it with their own. */
+export const OPENCODE_VERSION = "1.18.33";
+/** What OpenCode calls an agent's only mode, and the model of an agent that chooses by itself. */
+export const DEFAULT_MODE = "build";
+export const DEFAULT_MODEL = "default";
+
+export const modelOf = (
+  state: Pick<State, "agent" | "model">,
+): { readonly providerID: string; readonly modelID: string } => ({
+  providerID: state.agent === "" ? "franca" : state.agent,
+  modelID: state.model ?? DEFAULT_MODEL,
+});
+
+export function describeSession(state: State, conversation: Conversation): OpenCodeSession {
+  const { providerID, modelID } = modelOf(state);
+  const isRoot = conversation.parentID === null;
+  return {
+    id: conversation.id,
+    slug: slugOf(conversation.id),
+    projectID: projectId(state.directory),
+    directory: state.directory,
+    path: "",
+    ...(conversation.parentID === null ? {} : { parentID: conversation.parentID }),
+    title: conversation.title,
+    agent: conversation.agent ?? DEFAULT_MODE,
+    model: { id: modelID, providerID, ...(state.variant === null ? {} : { variant: state.variant }) },
+    version: OPENCODE_VERSION,
+    cost: isRoot ? state.cost : 0,
+    tokens: isRoot ? withoutTotal(state.tokens) : noTokens,
+    time: {
+      created: conversation.created,
+      updated: conversation.updated,
+      ...(conversation.archived === null ? {} : { archived: conversation.archived }),
+    },
+  };
+}
+
+export function describeUser(
+  state: State,
+  { conversation, id, created }: { conversation: Conversation; id: string; created: number },
+): OpenCodeUserMessage {
+  return {
+    id,
+    sessionID: conversation.id,
+    role: "user",
+    time: { created },
+    agent: conversation.agent ?? DEFAULT_MODE,
+    model: { ...modelOf(state), ...(state.variant === null ? {} : { variant: state.variant }) },
+  };
+}
+
+export interface MessageEnd {
+  readonly completed: number;
+  readonly finish: string | null;
+  readonly error: OpenCodeError | null;
+}
+
+export function describeAssistant(
+  state: State,
+  { conversation, message, end }: { conversation: Conversation; message: OpenMessage; end: MessageEnd | null },
+): OpenCodeAssistantMessage {
+  const mode = conversation.agent ?? DEFAULT_MODE;
+  const finish = end?.finish ?? null;
+  return {
+    id: message.id,
+    sessionID: conversation.id,
+    role: "assistant",
+    parentID: message.parentID,
+    mode,
+    agent: mode,
+    path: { cwd: state.directory, root: state.directory },
+    cost: message.cost,
+    tokens: message.tokens ?? noTokens,
+    ...modelOf(state),
+    ...(state.variant === null ? {} : { variant: state.variant }),
+    time: { created: message.created, ...(end === null ? {} : { completed: end.completed }) },
+    ...(finish === null ? {} : { finish }),
+    ...(end === null || end.error === null ? {} : { error: end.error }),
+  };
+}
+
+export function tokensOf(tokens: Tokens): OpenCodeTokens {
+  const { input, output, reasoning, cache_read: read, cache_write: write } = tokens;
+  const total = input + output + reasoning + read + write;
+  return { total, input, output, reasoning, cache: { read, write } };
+}
+
+function withoutTotal({ input, output, reasoning, cache }: OpenCodeTokens): OpenCodeTokens {
+  return { input, output, reasoning, cache };
+}

@@ -1,0 +1,117 @@
+/** Errors and ends of turns in OpenCode's words: a name from its closed list, and a sentence. */
+import type { OpenCodeError } from "../../dialects/opencode.ts";
+import type { EndReason, ErrorInfo, TurnEnd } from "../../protocol/events.ts";
+import { recordOf } from "./tools.ts";
+
+export function errorOf(
+  { message, code, details }: { message: string; code: string | null; details?: unknown },
+  { provider }: { provider: string },
+): OpenCodeError {
+  const known = nativeError(details);
+  if (known !== null) return known;
+  const word = (code ?? "").toLowerCase();
+  if (/context|overflow|prompt_too_long/.test(word)) return { name: "ContextOverflowError", data: { message } };
+  if (/auth|credential|api_key|login/.test(word)) {
+    return { name: "ProviderAuthError", data: { providerID: provider, message } };
+  }
+  const { statusCode, status, isRetryable } = recordOf(details);
+  const http = [statusCode, status].find((value) => typeof value === "number" && Number.isInteger(value));
+  if (typeof http === "number" && http >= 100) {
+    return { name: "APIError", data: { message, statusCode: http, isRetryable: isRetryable === true } };
+  }
+  return { name: "UnknownError", data: { message } };
+}
+
+/** What the OpenCode agent said itself is said again as it was, without fields that clients do not know. */
+function nativeError(details: unknown): OpenCodeError | null {
+  const { name, data } = recordOf(details);
+  const { message, statusCode, isRetryable, responseBody, providerID } = recordOf(data);
+  if (typeof name !== "string" || typeof message !== "string") return null;
+  switch (name) {
+    case "UnknownError":
+    case "MessageAbortedError":
+    case "ContentFilterError":
+    case "ContextOverflowError":
+      return { name, data: { message } };
+    case "ProviderAuthError":
+      return typeof providerID === "string" ? { name, data: { providerID, message } } : null;
+    case "APIError":
+      return {
+        name,
+        data: {
+          message,
+          ...(typeof statusCode === "number" ? { statusCode } : {}),
+          isRetryable: isRetryable === true,
+          ...(typeof responseBody === "string" ? { responseBody } : {}),
+        },
+      };
+    default:
+      return null;
+  }
+}
+
+const sentences: Readonly<Record<EndReason, string | null>> = {
+  completed: null,
+  rejected: null,
+  length: null,
+  refusal: null,
+  aborted: "Aborted",
+  error: "The agent failed without saying why",
+  interrupted: "The agent's stream ended before its turn was over",
+  content_filter: "The response was blocked by the provider's content filter",
+  max_steps: "The agent reached its limit of steps",
+  budget: "The budget of this turn is used up",
+};
+
+/** The error that a turn's end puts on its message; null where the end says enough by its finish reason. */
+export function endError({ reason, error }: TurnEnd, { provider }: { provider: string }): OpenCodeError | null {
+  const sentence = sentences[reason];
+  if (reason === "aborted") return { name: "MessageAbortedError", data: { message: sentence ?? "" } };
+  if (reason === "content_filter") {
+    return { name: "ContentFilterError", data: { message: error?.message ?? sentence ?? "" } };
+  }
+  if (error !== undefined && reason !== "completed") return errorOf(error, { provider });
+  return sentence === null ? null : { name: "UnknownError", data: { message: sentence } };
+}
+
+const finishes: Readonly<Record<EndReason, string | null>> = {
+  completed: "stop",
+  rejected: "tool-calls",
+  length: "length",
+  content_filter: "content-filter",
+  refusal: "refusal",
+  max_steps: "max-steps",
+  aborted: null,
+  error: null,
+  interrupted: null,
+  budget: null,
+};
+
+/** How a turn's last message finished. A turn that completed did not stop for tools, whatever its last step said. */
+export function endFinish({ reason }: TurnEnd, { last }: { last: string | null }): string | null {
+  if (reason === "completed" && last !== null && last !== "tool-calls" && last !== "unknown") return last;
+  return finishes[reason];
+}
+
+/** Providers' words for why a model step ended. */
+const stepFinishes: Readonly<Record<string, string>> = {
+  stop: "stop",
+  end_turn: "stop",
+  stop_sequence: "stop",
+  completed: "stop",
+  tool_use: "tool-calls",
+  "tool-calls": "tool-calls",
+  tool_calls: "tool-calls",
+  max_tokens: "length",
+  length: "length",
+  "content-filter": "content-filter",
+  content_filter: "content-filter",
+  refusal: "refusal",
+  error: "error",
+};
+
+export const stepFinish = (finish: string | null): string =>
+  finish === null ? "unknown" : (stepFinishes[finish] ?? finish);
+
+export const messageOf = (error: OpenCodeError | ErrorInfo): string =>
+  "name" in error ? (error.data?.message ?? error.name) : error.message;

@@ -1,0 +1,6 @@
+/** The OpenCode projection: what OpenCode's own clients would hear, whichever agent speaks. */
+export { DEFAULT_MODE, DEFAULT_MODEL, OPENCODE_VERSION } from "./describe.ts";
+export { openCodeSessionId, projectId, slugOf } from "./ids.ts";
+export { openCodeFold } from "./project.ts";
+export { defaultOptions, type OpenCodeOptions, type State as OpenCodeState } from "./state.ts";
+export { toolMappings } from "./tools.ts";

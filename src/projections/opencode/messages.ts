@@ -1,0 +1,256 @@
+/** Messages and their text: who speaks, which block belongs to which message, where a model step begins and ends. */
+import type { OpenCodeFilePart } from "../../dialects/opencode.ts";
+import type { EventOf, UsageStep } from "../../protocol/events.ts";
+import type { ContentPart, Item } from "../../protocol/items.ts";
+import { describeAssistant, describeUser, type MessageEnd, tokensOf } from "./describe.ts";
+import { stepFinish } from "./errors.ts";
+import { follow } from "./ids.ts";
+import { type Conversation, eventId, makeId, type OpenMessage, ownId, type Telling, type TextEntry } from "./state.ts";
+import { absolutePath } from "./tool-metadata.ts";
+
+/** The message an item of the assistant belongs to: the open one, or a new one where a new one is due. */
+export function messageFor(
+  telling: Telling,
+  { conversation, item }: { conversation: Conversation; item: Pick<Item, "item_id" | "message_id"> },
+): OpenMessage {
+  const { state } = telling;
+  const own = ownId(state, { prefix: "msg", id: item.message_id });
+  const open = conversation.message;
+  if (open !== null && isNext(telling, { open, own, item })) {
+    closeMessage(telling, { conversation, end: { completed: telling.ms, finish: open.finish, error: null } });
+  }
+  const message = conversation.message ?? openMessage(telling, { conversation, id: own, seed: item.item_id });
+  message.native = item.message_id ?? message.native;
+  if (!message.inStep) beginStep(telling, { conversation, message });
+  return message;
+}
+
+function isNext(
+  { state }: Telling,
+  { open, own, item }: { open: OpenMessage; own: string | null; item: Pick<Item, "message_id"> },
+): boolean {
+  if (own !== null) return own !== open.id;
+  if (state.options.messages === "turn") return false;
+  if (open.stepped) return true;
+  return item.message_id !== null && open.native !== null && item.message_id !== open.native;
+}
+
+export function openMessage(
+  telling: Telling,
+  { conversation, id, seed }: { conversation: Conversation; id: string | null; seed: string },
+): OpenMessage {
+  const { state, ms, out } = telling;
+  // Where the prompt is not in the stream no user message is made up: the parent's id only has the right form.
+  const parentID = conversation.user ?? makeId(telling, "msg", `${seed}:user`);
+  const message: OpenMessage = {
+    id: id ?? makeId(telling, "msg", `${seed}:assistant`),
+    native: null,
+    created: ms,
+    parentID,
+    cost: 0,
+    tokens: null,
+    finish: null,
+    inStep: false,
+    stepped: false,
+  };
+  conversation.user = parentID;
+  conversation.message = message;
+  const info = describeAssistant(state, { conversation, message, end: null });
+  out.push({ id: eventId(telling), type: "message.updated", properties: { sessionID: conversation.id, info } });
+  return message;
+}
+
+export function closeMessage(
+  telling: Telling,
+  { conversation, end }: { conversation: Conversation; end: MessageEnd },
+): void {
+  const { state, out } = telling;
+  const { message } = conversation;
+  if (message === null) return;
+  conversation.message = null;
+  const info = describeAssistant(state, { conversation, message, end });
+  out.push({ id: eventId(telling), type: "message.updated", properties: { sessionID: conversation.id, info } });
+}
+
+function beginStep(
+  telling: Telling,
+  { conversation, message }: { conversation: Conversation; message: OpenMessage },
+): void {
+  message.inStep = true;
+  const id = makeId(telling, "prt", `${telling.event.event_id}:step-start`);
+  const part = { id, sessionID: conversation.id, messageID: message.id, type: "step-start" } as const;
+  telling.out.push({
+    id: eventId(telling),
+    type: "message.part.updated",
+    properties: { sessionID: conversation.id, part, time: telling.ms },
+  });
+}
+
+/** A model call ended. The message keeps the step's tokens, which is what fills the context, and adds up the cost. */
+export function endStep(
+  telling: Telling,
+  { conversation, step }: { conversation: Conversation; step: UsageStep },
+): void {
+  const { message } = conversation;
+  if (message === null) return;
+  const reason = stepFinish(step.finish);
+  const tokens = tokensOf(step.tokens);
+  const cost = step.cost_usd ?? 0;
+  message.inStep = false;
+  message.stepped = true;
+  message.finish = reason;
+  message.tokens = tokens;
+  message.cost += cost;
+  const id = makeId(telling, "prt", `${telling.event.event_id}:step-finish`);
+  const base = { id, sessionID: conversation.id, messageID: message.id };
+  telling.out.push({
+    id: eventId(telling),
+    type: "message.part.updated",
+    properties: {
+      sessionID: conversation.id,
+      part: { ...base, type: "step-finish", reason, cost, tokens },
+      time: telling.ms,
+    },
+  });
+}
+
+/** A prompt. In the middle of a turn it ends the message before it, so that answers stand below what they answer. */
+export function tellUser(telling: Telling, { conversation, item }: { conversation: Conversation; item: Item }): void {
+  const { state, ms, out } = telling;
+  const open = conversation.message;
+  if (open !== null) closeMessage(telling, { conversation, end: { completed: ms, finish: open.finish, error: null } });
+  const kept = [item.message_id, item.native_item_id].find((id) => id?.startsWith("msg_") === true) ?? null;
+  if (kept !== null) follow(state.clock, kept);
+  const id = kept ?? makeId(telling, "msg", `${item.item_id}:user`);
+  conversation.user = id;
+  const info = describeUser(state, { conversation, id, created: ms });
+  out.push({ id: eventId(telling), type: "message.updated", properties: { sessionID: conversation.id, info } });
+  const synthetic = state.turn.continued;
+  state.turn.continued = false;
+  for (const [index, part] of item.content.entries()) {
+    const base = {
+      id: makeId(telling, "prt", `${item.item_id}:${index}`),
+      sessionID: conversation.id,
+      messageID: id,
+    };
+    const told =
+      part.type === "text"
+        ? ({ ...base, type: "text", text: part.text, ...(synthetic ? { synthetic } : {}) } as const)
+        : filePart(part, { base, directory: state.directory });
+    if (told === null) continue;
+    out.push({
+      id: eventId(telling),
+      type: "message.part.updated",
+      properties: { sessionID: conversation.id, part: told, time: ms },
+    });
+  }
+}
+
+export function filePart(
+  part: ContentPart,
+  { base, directory }: { base: Pick<OpenCodeFilePart, "id" | "sessionID" | "messageID">; directory: string },
+): OpenCodeFilePart | null {
+  if (part.type === "image") {
+    const url =
+      part.data === undefined
+        ? `file://${absolutePath({ path: part.path ?? "", directory })}`
+        : `data:${part.mime};base64,${part.data}`;
+    return { ...base, type: "file", mime: part.mime, url, ...nameOf(part.path) };
+  }
+  if (part.type === "file_ref") {
+    const url = `file://${absolutePath({ path: part.path, directory })}`;
+    return { ...base, type: "file", mime: "text/plain", url, ...nameOf(part.path) };
+  }
+  return null;
+}
+
+function nameOf(path: string | undefined): { readonly filename?: string } {
+  const filename = path?.split("/").at(-1);
+  return filename === undefined || filename === "" ? {} : { filename };
+}
+
+export function openText(telling: Telling, { conversation, item }: { conversation: Conversation; item: Item }): void {
+  const { state, ms } = telling;
+  const message = messageFor(telling, { conversation, item });
+  const own = ownId(state, { prefix: "prt", id: item.native_item_id });
+  const entry: TextEntry = {
+    conversation: conversation.key,
+    messageID: message.id,
+    id: own ?? makeId(telling, "prt", `${item.item_id}:text`),
+    start: ms,
+    type: item.content[0]?.type === "reasoning" ? "reasoning" : "text",
+    begun: false,
+    text: "",
+  };
+  state.texts.set(item.item_id, entry);
+  // Elsewhere a block that never says anything has no part; OpenCode's own blocks have one from their first moment.
+  if (own !== null) beginText(telling, entry);
+}
+
+export function tellDelta(telling: Telling, { data }: EventOf<"item.delta">): void {
+  const { state, out, ms } = telling;
+  const entry = state.texts.get(data.item_id);
+  if (entry === undefined || data.part === "tool_output") return;
+  if (!entry.begun) {
+    entry.type = data.part;
+    beginText(telling, entry);
+  }
+  const sessionID = sessionOf(telling, entry);
+  if (state.options.deltas === "legacy") {
+    entry.text += data.delta;
+    const part = textPart(entry, { sessionID, text: entry.text, end: null });
+    out.push({
+      id: eventId(telling),
+      type: "message.part.updated",
+      properties: { sessionID, part, delta: data.delta, time: ms },
+    });
+    return;
+  }
+  out.push({
+    id: eventId(telling),
+    type: "message.part.delta",
+    properties: { sessionID, messageID: entry.messageID, partID: entry.id, field: "text", delta: data.delta },
+  });
+}
+
+/** The one full update that follows a block's deltas. Its `time.end` is what `opencode run --attach` waits for. */
+export function closeText(telling: Telling, item: Item): void {
+  const { state, out, ms } = telling;
+  const entry = state.texts.get(item.item_id);
+  if (entry === undefined) return;
+  state.texts.delete(item.item_id);
+  const said = item.content.find((part) => part.type === "text" || part.type === "reasoning");
+  const text = said === undefined ? "" : said.text;
+  if (!entry.begun && text === "") return;
+  if (!entry.begun) beginText(telling, entry);
+  const sessionID = sessionOf(telling, entry);
+  const part = textPart(entry, { sessionID, text, end: ms });
+  out.push({ id: eventId(telling), type: "message.part.updated", properties: { sessionID, part, time: ms } });
+}
+
+function beginText(telling: Telling, entry: TextEntry): void {
+  entry.begun = true;
+  const sessionID = sessionOf(telling, entry);
+  const part = textPart(entry, { sessionID, text: "", end: null });
+  telling.out.push({
+    id: eventId(telling),
+    type: "message.part.updated",
+    properties: { sessionID, part, time: telling.ms },
+  });
+}
+
+function textPart(
+  entry: TextEntry,
+  { sessionID, text, end }: { sessionID: string; text: string; end: number | null },
+): { id: string; sessionID: string; messageID: string; type: "text" | "reasoning"; text: string; time: PartTime } {
+  const time = { start: entry.start, ...(end === null ? {} : { end }) };
+  return { id: entry.id, messageID: entry.messageID, sessionID, type: entry.type, text, time };
+}
+
+interface PartTime {
+  readonly start: number;
+  readonly end?: number;
+}
+
+const sessionOf = ({ state }: Telling, entry: TextEntry): string =>
+  state.conversations.get(entry.conversation)?.id ?? "";

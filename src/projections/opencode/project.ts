@@ -1,0 +1,252 @@
+/** Universal → OpenCode. Busy and idle come from turns, and from nothing else. */
+import { type Fold, unreachable } from "../../core/fold.ts";
+import type { OpenCodeEvent } from "../../dialects/opencode.ts";
+import type { EventOf, UniversalEvent } from "../../protocol/events.ts";
+import type { Item } from "../../protocol/items.ts";
+import {
+  beginChild,
+  completeChild,
+  conversationOf,
+  endTurn,
+  tellBusy,
+  tellError,
+  tellSession,
+} from "./conversations.ts";
+import { describeAssistant, modelOf, tokensOf } from "./describe.ts";
+import { errorOf, messageOf } from "./errors.ts";
+import { closeText, endStep, openText, tellDelta, tellUser } from "./messages.ts";
+import { askPermission, askQuestion, resolvePermission, resolveQuestion } from "./requests.ts";
+import {
+  type Conversation,
+  defaultOptions,
+  eventId,
+  makeId,
+  noTokens,
+  type OpenCodeOptions,
+  type OpenMessage,
+  rootOf,
+  type State,
+  start,
+  type Telling,
+} from "./state.ts";
+import { closeResult, openCall, openResult, runCall, tellFile, tellOutput } from "./tool-parts.ts";
+
+export const openCodeFold = (options: Partial<OpenCodeOptions> = {}): Fold<UniversalEvent, OpenCodeEvent, State> => ({
+  start: () => start({ ...defaultOptions, ...options }),
+  step(state, event) {
+    const telling: Telling = { state, event, ms: Date.parse(event.time), out: [] };
+    retell(telling, event);
+    return telling.out;
+  },
+});
+
+function retell(telling: Telling, event: UniversalEvent): void {
+  switch (event.type) {
+    case "session.started":
+      return onSessionStarted(telling, event);
+    case "session.updated":
+      return onSessionUpdated(telling, event);
+    case "session.ended":
+      return onSessionEnded(telling);
+    case "turn.started":
+      return onTurnStarted(telling, event);
+    case "turn.state":
+      return onTurnState(telling, event);
+    case "turn.continued":
+      telling.state.turn.continued = event.data.decision === "continue";
+      return;
+    case "turn.ended":
+      return endTurn(telling, event);
+    case "item.started":
+      return onItemStarted(telling, event.data.item);
+    case "item.delta":
+      return event.data.part === "tool_output" ? tellOutput(telling, event) : tellDelta(telling, event);
+    case "item.completed":
+      return onItemCompleted(telling, event.data.item);
+    case "permission.requested":
+      return askPermission(telling, event);
+    case "permission.resolved":
+      return resolvePermission(telling, event);
+    case "question.requested":
+      return askQuestion(telling, event);
+    case "question.resolved":
+      return resolveQuestion(telling, event);
+    case "todo.updated":
+      return onTodos(telling, event);
+    case "usage.updated":
+      return onUsage(telling, event);
+    case "error":
+      return onError(telling, event);
+    case "agent.unparsed":
+      // OpenCode has no word for it; the universal log keeps it.
+      return;
+    default:
+      return unreachable(event);
+  }
+}
+
+function onSessionStarted(telling: Telling, { data }: EventOf<"session.started">): void {
+  const { state } = telling;
+  const root = rootOf(telling);
+  const { agent, model, directory, mode, variant, title } = data.metadata;
+  state.agent = agent;
+  state.model = model;
+  state.directory = directory ?? "";
+  if (typeof mode === "string") root.agent = mode;
+  if (typeof variant === "string") state.variant = variant;
+  if (typeof title === "string" && title !== "") root.title = title;
+  tellSession(telling, { conversation: root, type: "session.created" });
+}
+
+function onSessionUpdated(telling: Telling, { data }: EventOf<"session.updated">): void {
+  const { state } = telling;
+  const root = rootOf(telling);
+  const shown = data.title ?? data.model ?? data.mode ?? data.variant;
+  if (data.title !== undefined) root.title = data.title;
+  if (data.model !== undefined) state.model = data.model;
+  if (data.variant !== undefined) state.variant = data.variant;
+  if (data.mode !== undefined) root.agent = data.mode;
+  if (shown !== undefined) tellSession(telling, { conversation: root, type: "session.updated" });
+}
+
+/** An ended session takes no more prompts; OpenCode keeps such sessions in its archive. It is idle already. */
+function onSessionEnded(telling: Telling): void {
+  const root = rootOf(telling);
+  root.archived = telling.ms;
+  tellSession(telling, { conversation: root, type: "session.updated" });
+}
+
+function onTurnStarted(telling: Telling, { data }: EventOf<"turn.started">): void {
+  telling.state.turn.prompted = data.origin === "user" || data.origin === "queue";
+  tellBusy(telling, rootOf(telling));
+}
+
+function onTurnState(telling: Telling, { data }: EventOf<"turn.state">): void {
+  const { state, out } = telling;
+  const root = rootOf(telling);
+  if (data.state === "retrying") {
+    root.status = "retry";
+    const { attempt = 1, message = "", next = telling.ms } = data;
+    const status = { type: "retry", attempt, message, next: Math.max(0, Math.round(next)) } as const;
+    out.push({ id: eventId(telling), type: "session.status", properties: { sessionID: root.id, status } });
+    return;
+  }
+  if (root.status === "retry") tellBusy(telling, root);
+  if (state.turn.compacting && data.state === "running") tellCompacted(telling);
+  state.turn.compacting = data.state === "compacting" || (state.turn.compacting && data.state === "requires_action");
+}
+
+function tellCompacted(telling: Telling): void {
+  telling.state.turn.compacting = false;
+  const sessionID = rootOf(telling).id;
+  telling.out.push({ id: eventId(telling), type: "session.compacted", properties: { sessionID } });
+}
+
+function onItemStarted(telling: Telling, item: Item): void {
+  switch (item.kind) {
+    case "message":
+      if (item.role !== "assistant") return;
+      return openText(telling, { conversation: conversationOf(telling, item), item });
+    case "tool_call":
+      return openCall(telling, { conversation: conversationOf(telling, item), item });
+    case "tool_result":
+      return openResult(telling, item);
+    case "status":
+      if (item.subagent !== undefined) beginChild(telling, { item, subagent: item.subagent });
+      return;
+    case "system":
+    case "unknown":
+      return;
+    default:
+      return unreachable(item.kind);
+  }
+}
+
+function onItemCompleted(telling: Telling, item: Item): void {
+  switch (item.kind) {
+    case "message":
+      return onMessageCompleted(telling, item);
+    case "tool_call":
+      return runCall(telling, { conversation: conversationOf(telling, item), item });
+    case "tool_result":
+      return closeResult(telling, { conversation: conversationOf(telling, item), item });
+    case "status":
+      if (item.subagent !== undefined) completeChild(telling, { item, subagent: item.subagent });
+      return;
+    case "system":
+      return onSystem(telling, item);
+    case "unknown":
+      return;
+    default:
+      return unreachable(item.kind);
+  }
+}
+
+function onMessageCompleted(telling: Telling, item: Item): void {
+  if (item.role === "user") return tellUser(telling, { conversation: conversationOf(telling, item), item });
+  if (item.role !== "assistant") return;
+  closeText(telling, item);
+  for (const part of item.content) if (part.type === "file_ref") tellFile(telling, part);
+}
+
+/** A compaction's summary is an assistant message of its own, marked as such. */
+function onSystem(telling: Telling, item: Item): void {
+  const { state, out, ms } = telling;
+  const text = item.content.find((part) => part.type === "text")?.text ?? "";
+  if (text === "") return;
+  const conversation = conversationOf(telling, item);
+  const summary: Conversation = { ...conversation, agent: "compaction" };
+  const message: OpenMessage = {
+    id: makeId(telling, "msg", `${item.item_id}:summary`),
+    native: null,
+    created: ms,
+    parentID: conversation.user ?? makeId(telling, "msg", `${item.item_id}:user`),
+    cost: 0,
+    tokens: noTokens,
+    finish: "stop",
+    inStep: false,
+    stepped: false,
+  };
+  const sessionID = conversation.id;
+  const end = { completed: ms, finish: "stop", error: null };
+  const info = (done: boolean) => ({
+    ...describeAssistant(state, { conversation: summary, message, end: done ? end : null }),
+    summary: true,
+  });
+  out.push({ id: eventId(telling), type: "message.updated", properties: { sessionID, info: info(false) } });
+  const id = makeId(telling, "prt", `${item.item_id}:summary`);
+  const part = { id, sessionID, messageID: message.id, type: "text", text, time: { start: ms, end: ms } } as const;
+  out.push({ id: eventId(telling), type: "message.part.updated", properties: { sessionID, part, time: ms } });
+  out.push({ id: eventId(telling), type: "message.updated", properties: { sessionID, info: info(true) } });
+}
+
+function onTodos(telling: Telling, { data }: EventOf<"todo.updated">): void {
+  const todos = data.todos.map(({ content, status, priority }) => ({
+    content,
+    status,
+    priority: priority ?? "medium",
+  }));
+  const sessionID = rootOf(telling).id;
+  telling.out.push({ id: eventId(telling), type: "todo.updated", properties: { sessionID, todos } });
+}
+
+function onUsage(telling: Telling, { data }: EventOf<"usage.updated">): void {
+  const { state } = telling;
+  state.tokens = tokensOf(data.session.tokens);
+  state.cost = data.session.cost_usd ?? 0;
+  if (data.step === null) return;
+  const { message_id: native } = data.step;
+  const owner =
+    native === undefined
+      ? undefined
+      : [...state.conversations.values()].find((conversation) => conversation.message?.native === native);
+  endStep(telling, { conversation: owner ?? rootOf(telling), step: data.step });
+}
+
+/** An error is told when it happens; it never means idle. */
+function onError(telling: Telling, { data }: EventOf<"error">): void {
+  const { state } = telling;
+  const error = errorOf(data, { provider: modelOf(state).providerID });
+  state.turn.errors.push(messageOf(error));
+  tellError(telling, { session: rootOf(telling).id, error });
+}

@@ -1,0 +1,110 @@
+/** Permissions and questions, with the ids and the fields that OpenCode's dialogs need. */
+import type { OpenCodePermissionReply, OpenCodeQuestionInfo } from "../../dialects/opencode.ts";
+import type { EventOf, PermissionStatus, Question } from "../../protocol/events.ts";
+import { eventId, makeId, rootOf, type Telling, type ToolEntry } from "./state.ts";
+import { firstText, recordOf, toolInput, toolName } from "./tools.ts";
+
+export function askPermission(telling: Telling, { data }: EventOf<"permission.requested">): void {
+  const { state } = telling;
+  const { tool, call_id: call, input, patterns, deadline: _, ...more } = data.metadata;
+  const entry = call === null ? undefined : state.tools.get(call);
+  const sessionID = entry?.session ?? rootOf(telling).id;
+  const id = makeId(telling, "per", data.permission_id);
+  state.requests.set(data.permission_id, { id, session: sessionID });
+  telling.out.push({
+    id: eventId(telling),
+    type: "permission.asked",
+    properties: {
+      id,
+      sessionID,
+      permission: permissionName({ action: data.action, tool }),
+      patterns,
+      metadata: { ...more, ...describedInput({ tool: tool ?? data.action, input }) },
+      always: always(more.always) ?? patterns,
+      ...toolOf(entry),
+    },
+  });
+}
+
+/** What OpenCode's dialog shows is chosen by the permission's name; writing is editing to it. */
+function permissionName({ action, tool }: { action: string; tool: string | null }): string {
+  const name = toolName({ name: action, kind: "tool" });
+  if (name !== action || tool === null || tool === action) return editing(name);
+  // An action of the agent's own (`doom_loop`, `external_directory`) is not a tool's name and stays.
+  return editing(action);
+}
+
+const editing = (name: string): string => (name === "write" || name === "apply_patch" ? "edit" : name);
+
+/** The fields the dialogs read: the command, the file, the url. */
+function describedInput({ tool, input }: { tool: string; input: unknown }): Readonly<Record<string, unknown>> {
+  const mapped = toolInput({ tool: toolName({ name: tool, kind: "tool" }), native: recordOf(input) });
+  const filepath = firstText(mapped, ["filePath"]);
+  return {
+    ...(typeof mapped.command === "string" ? { command: mapped.command } : {}),
+    ...(filepath === "" ? {} : { filepath }),
+    ...(typeof mapped.url === "string" ? { url: mapped.url } : {}),
+    ...(Object.keys(recordOf(input)).length === 0 ? {} : { input: recordOf(input) }),
+  };
+}
+
+const always = (value: unknown): string[] | null =>
+  Array.isArray(value) && value.every((one) => typeof one === "string") ? value : null;
+
+const replies: Readonly<Record<PermissionStatus, OpenCodePermissionReply>> = {
+  requested: "once",
+  accept: "once",
+  accept_for_session: "always",
+  reject: "reject",
+};
+
+export function resolvePermission(telling: Telling, { data }: EventOf<"permission.resolved">): void {
+  const request = telling.state.requests.get(data.permission_id);
+  if (request === undefined) return;
+  telling.state.requests.delete(data.permission_id);
+  telling.out.push({
+    id: eventId(telling),
+    type: "permission.replied",
+    properties: { sessionID: request.session, requestID: request.id, reply: replies[data.status] },
+  });
+}
+
+export function askQuestion(telling: Telling, { data }: EventOf<"question.requested">): void {
+  const { state } = telling;
+  const call = data.metadata.call_id;
+  const entry = call === null ? undefined : state.tools.get(call);
+  const sessionID = entry?.session ?? rootOf(telling).id;
+  const id = makeId(telling, "que", data.question_id);
+  state.requests.set(data.question_id, { id, session: sessionID });
+  telling.out.push({
+    id: eventId(telling),
+    type: "question.asked",
+    properties: { id, sessionID, questions: data.questions.map(questionInfo), ...toolOf(entry) },
+  });
+}
+
+const HEADER_LENGTH = 30;
+
+const questionInfo = ({ question, header, options, multiple, custom }: Question): OpenCodeQuestionInfo => ({
+  question,
+  header: (header ?? question).slice(0, HEADER_LENGTH),
+  options: options.map(({ label, description }) => ({ label, description: description ?? "" })),
+  ...(multiple ? { multiple } : {}),
+  ...(custom ? {} : { custom }),
+});
+
+export function resolveQuestion(telling: Telling, { data }: EventOf<"question.resolved">): void {
+  const request = telling.state.requests.get(data.question_id);
+  if (request === undefined) return;
+  telling.state.requests.delete(data.question_id);
+  const about = { sessionID: request.session, requestID: request.id };
+  if (data.status === "answered") {
+    const answers = data.response ?? [];
+    telling.out.push({ id: eventId(telling), type: "question.replied", properties: { ...about, answers } });
+    return;
+  }
+  telling.out.push({ id: eventId(telling), type: "question.rejected", properties: about });
+}
+
+const toolOf = (entry: ToolEntry | undefined): { readonly tool?: { messageID: string; callID: string } } =>
+  entry === undefined ? {} : { tool: { messageID: entry.messageID, callID: entry.callID } };

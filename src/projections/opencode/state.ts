@@ -1,0 +1,183 @@
+/** What the OpenCode projection remembers: plain data, bounded by what is open, never by what was said. */
+import type { OpenCodeEvent, OpenCodeTokens } from "../../dialects/opencode.ts";
+import type { UniversalEvent } from "../../protocol/events.ts";
+import { type Clock, nextId, openCodeSessionId, startClock } from "./ids.ts";
+
+export interface OpenCodeOptions {
+  /** One assistant message per turn, or one per model step as OpenCode itself stores them. */
+  readonly messages: "turn" | "step";
+  /** `legacy`: text comes as `message.part.updated` with `delta`, as servers before 1.1 told it. */
+  readonly deltas: "today" | "legacy";
+}
+
+export const defaultOptions: OpenCodeOptions = { messages: "turn", deltas: "today" };
+
+/** The assistant message that is being written. */
+export interface OpenMessage {
+  readonly id: string;
+  /** The native message the latest block belongs to. */
+  native: string | null;
+  readonly created: number;
+  readonly parentID: string;
+  cost: number;
+  tokens: OpenCodeTokens | null;
+  finish: string | null;
+  /** Between step-start and step-finish. */
+  inStep: boolean;
+  /** A model step has ended in this message. */
+  stepped: boolean;
+}
+
+/** One OpenCode session: the session itself, or a subagent's child session. */
+export interface Conversation {
+  readonly key: string;
+  readonly id: string;
+  readonly parentID: string | null;
+  readonly created: number;
+  updated: number;
+  archived: number | null;
+  title: string;
+  /** The mode, or the subagent's name: what OpenCode calls the agent. */
+  agent: string | null;
+  status: "idle" | "busy" | "retry";
+  /** The latest user message. */
+  user: string | null;
+  message: OpenMessage | null;
+  /** The open status item that keeps a child busy. */
+  statusItem: string | null;
+}
+
+/** A block of text or reasoning that is being written. */
+export interface TextEntry {
+  readonly conversation: string;
+  readonly messageID: string;
+  readonly id: string;
+  readonly start: number;
+  type: "text" | "reasoning";
+  /** Its empty part has been told. */
+  begun: boolean;
+  /** What was said so far; kept for the legacy form only. */
+  text: string;
+}
+
+export interface ToolEntry {
+  readonly conversation: string;
+  /** The session's OpenCode id. */
+  readonly session: string;
+  readonly messageID: string;
+  readonly id: string;
+  readonly callID: string;
+  readonly tool: string;
+  /** The agent's own name for the tool, and its own input where that differs. */
+  readonly native: string;
+  nativeInput: Readonly<Record<string, unknown>> | null;
+  input: Readonly<Record<string, unknown>>;
+  title: string;
+  status: "pending" | "running" | "final";
+  start: number;
+  /** The end of what it printed so far, and when that was last told. */
+  output: string;
+  shownAt: number;
+  child: string | null;
+}
+
+export interface State {
+  readonly options: OpenCodeOptions;
+  readonly clock: Clock;
+  /** The universal session id: the seed of all ids. */
+  session: string;
+  agent: string;
+  model: string | null;
+  variant: string | null;
+  directory: string;
+  cost: number;
+  tokens: OpenCodeTokens;
+  /** Subagents' conversations by subagent id; the session's own is under "". */
+  readonly conversations: Map<string, Conversation>;
+  readonly texts: Map<string, TextEntry>;
+  /** By call id. */
+  readonly tools: Map<string, ToolEntry>;
+  /** Open tool results: item id to call id. */
+  readonly results: Map<string, string>;
+  /** Open requests: our id to OpenCode's. */
+  readonly requests: Map<string, { readonly id: string; readonly session: string }>;
+  readonly turn: {
+    /** Errors that were told in this turn, so that its end does not repeat them. */
+    errors: string[];
+    compacting: boolean;
+    /** It began with a prompt, so it must have an answer. */
+    prompted: boolean;
+    /** The next user item was written by the governor, not by a person. */
+    continued: boolean;
+  };
+}
+
+export const noTokens: OpenCodeTokens = { input: 0, output: 0, reasoning: 0, cache: { read: 0, write: 0 } };
+
+export const start = (options: OpenCodeOptions): State => ({
+  options,
+  clock: startClock(),
+  session: "",
+  agent: "",
+  model: null,
+  variant: null,
+  directory: "",
+  cost: 0,
+  tokens: noTokens,
+  conversations: new Map(),
+  texts: new Map(),
+  tools: new Map(),
+  results: new Map(),
+  requests: new Map(),
+  turn: { errors: [], compacting: false, prompted: false, continued: false },
+});
+
+/** One universal event on its way: when it happened, and what follows from it. */
+export interface Telling {
+  readonly state: State;
+  readonly event: UniversalEvent;
+  readonly ms: number;
+  readonly out: OpenCodeEvent[];
+}
+
+export const ROOT = "";
+
+export function rootOf({ state, event, ms }: Telling): Conversation {
+  const known = state.conversations.get(ROOT);
+  if (known !== undefined) return known;
+  state.session = event.session_id;
+  const root: Conversation = {
+    key: ROOT,
+    id: openCodeSessionId(event.session_id),
+    parentID: null,
+    created: ms,
+    updated: ms,
+    archived: null,
+    title: `New session - ${event.time}`,
+    agent: null,
+    status: "idle",
+    user: null,
+    message: null,
+    statusItem: null,
+  };
+  state.conversations.set(ROOT, root);
+  return root;
+}
+
+export function makeId(telling: Telling, prefix: "msg" | "prt" | "per" | "que", seed: string): string {
+  const { state, ms } = telling;
+  return nextId(state.clock, { prefix, ms, seed: `${state.session}:${seed}` });
+}
+
+export function eventId({ state, event, ms, out }: Telling): string {
+  return nextId(state.clock, { prefix: "evt", ms, seed: `${event.event_id}:${out.length}` });
+}
+
+/** Sessions of the OpenCode agent carry OpenCode's own ids: these are kept. */
+export function ownId(
+  state: State,
+  { prefix, id }: { prefix: "msg" | "prt" | "ses"; id: string | null },
+): string | null {
+  if (id === null || !state.agent.startsWith("opencode")) return null;
+  return id.startsWith(`${prefix}_`) ? id : null;
+}

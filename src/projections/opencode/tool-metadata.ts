@@ -1,0 +1,106 @@
+/** What OpenCode's clients draw beside a tool's input and output: diffs, exit codes, running output, a title. */
+import type { FileRefPart, ToolResultPart } from "../../protocol/items.ts";
+import { countChanges, unifiedDiff } from "./diff.ts";
+import type { ToolEntry } from "./state.ts";
+import { firstText } from "./tools.ts";
+
+type Metadata = Record<string, unknown>;
+
+export function titleOf(entry: ToolEntry, directory: string): string {
+  const { tool, input } = entry;
+  const file = firstText(input, ["filePath"]);
+  if (file !== "") return relativePath({ path: file, directory });
+  if (tool === "bash") return firstText(input, ["description", "command"]);
+  if (tool === "task") return firstText(input, ["description"]) || entry.title;
+  const named = firstText(input, ["pattern", "query", "url", "path", "name"]);
+  return named || entry.title || entry.native;
+}
+
+export function runningMetadata(entry: ToolEntry): Metadata {
+  return { ...childMetadata(entry), ...(entry.output === "" ? {} : { output: entry.output }) };
+}
+
+export function finalMetadata({
+  entry,
+  result,
+  files,
+  directory,
+}: {
+  entry: ToolEntry;
+  result: ToolResultPart | null;
+  files: readonly FileRefPart[];
+  directory: string;
+}): Metadata {
+  const output = result?.output ?? entry.output;
+  const metadata: Metadata = { ...childMetadata(entry), truncated: false };
+  switch (entry.tool) {
+    case "bash":
+      return {
+        ...metadata,
+        output: bounded(output),
+        ...(result?.exit_code === undefined ? {} : { exit: result.exit_code }),
+      };
+    case "edit":
+      return { ...metadata, ...editMetadata({ entry, files }), diagnostics: {} };
+    case "write":
+      return { ...metadata, ...writeMetadata({ entry, files }), diagnostics: {} };
+    case "apply_patch":
+      return { ...metadata, files: files.map((file) => patchedFile({ file, directory })), diagnostics: {} };
+    case "todowrite":
+      return { ...metadata, todos: entry.input.todos ?? [] };
+    case "read":
+      return { ...metadata, loaded: [] };
+    default:
+      return metadata;
+  }
+}
+
+/** Which child session a subagent's call began: clients open it from here. */
+const childMetadata = (entry: ToolEntry): Metadata =>
+  entry.child === null ? {} : { sessionId: entry.child, parentSessionId: entry.session };
+
+function editMetadata({ entry, files }: { entry: ToolEntry; files: readonly FileRefPart[] }): Metadata {
+  const told = files.find((file) => file.diff !== undefined);
+  const file = firstText(entry.input, ["filePath"]) || (told?.path ?? files[0]?.path ?? "");
+  const before = entry.input.oldString;
+  const after = entry.input.newString;
+  const made =
+    typeof before === "string" && typeof after === "string" ? unifiedDiff({ path: file, before, after }) : undefined;
+  const diff = told?.diff ?? made;
+  if (diff === undefined) return {};
+  return { diff, filediff: { file, patch: diff, ...countChanges(diff) } };
+}
+
+function writeMetadata({ entry, files }: { entry: ToolEntry; files: readonly FileRefPart[] }): Metadata {
+  const [file] = files;
+  const filepath = firstText(entry.input, ["filePath"]) || (file?.path ?? "");
+  return { filepath, ...(file?.change === undefined ? {} : { exists: file.change !== "add" }) };
+}
+
+function patchedFile({ file, directory }: { file: FileRefPart; directory: string }): Metadata {
+  const patch = file.diff ?? "";
+  return {
+    type: file.change ?? "update",
+    filePath: file.path,
+    relativePath: relativePath({ path: file.path, directory }),
+    diff: patch,
+    patch,
+    ...countChanges(patch),
+  };
+}
+
+export function relativePath({ path, directory }: { path: string; directory: string }): string {
+  const base = directory.endsWith("/") ? directory : `${directory}/`;
+  return directory !== "" && path.startsWith(base) ? path.slice(base.length) : path;
+}
+
+export function absolutePath({ path, directory }: { path: string; directory: string }): string {
+  if (path.startsWith("/") || directory === "") return path;
+  return `${directory.endsWith("/") ? directory.slice(0, -1) : directory}/${path}`;
+}
+
+/** As OpenCode bounds what it repeats in metadata. */
+const OUTPUT_LIMIT = 30_000;
+
+/** The end is what a person watches. */
+export const bounded = (text: string): string => (text.length <= OUTPUT_LIMIT ? text : text.slice(-OUTPUT_LIMIT));

@@ -1,0 +1,226 @@
+/** Tool parts: pending, running, completed or error, in this order, each part final exactly once. */
+import type { OpenCodeToolState } from "../../dialects/opencode.ts";
+import type { EventOf } from "../../protocol/events.ts";
+import type { FileRefPart, Item, ToolCallPart, ToolResultPart } from "../../protocol/items.ts";
+import { filePart, messageFor } from "./messages.ts";
+import { type Conversation, eventId, makeId, ownId, type Telling, type ToolEntry } from "./state.ts";
+import { absolutePath, bounded, finalMetadata, runningMetadata, titleOf } from "./tool-metadata.ts";
+import { parseArguments, toolInput, toolName } from "./tools.ts";
+
+/** OpenCode repeats all output so far in every update, so we tell it at most this often. */
+const OUTPUT_EVERY_MS = 100;
+
+const callOf = (item: Item): ToolCallPart | undefined => item.content.find((part) => part.type === "tool_call");
+const resultOf = (item: Item): ToolResultPart | undefined => item.content.find((part) => part.type === "tool_result");
+
+export function openCall(telling: Telling, { conversation, item }: { conversation: Conversation; item: Item }): void {
+  const call = callOf(item);
+  if (call === undefined || telling.state.tools.has(call.call_id)) return;
+  beginTool(telling, { conversation, item, call });
+}
+
+function beginTool(
+  telling: Telling,
+  { conversation, item, call }: { conversation: Conversation; item: Item; call: ToolCallPart },
+): ToolEntry {
+  const { state, ms } = telling;
+  const message = messageFor(telling, { conversation, item });
+  const entry: ToolEntry = {
+    conversation: conversation.key,
+    session: conversation.id,
+    messageID: message.id,
+    id: ownId(state, { prefix: "prt", id: item.native_item_id }) ?? makeId(telling, "prt", `${item.item_id}:tool`),
+    callID: call.call_id,
+    tool: toolName({ name: call.name, kind: call.tool_kind }),
+    native: call.name,
+    nativeInput: null,
+    input: {},
+    title: call.title,
+    status: "pending",
+    start: ms,
+    output: "",
+    shownAt: 0,
+    child: null,
+  };
+  state.tools.set(call.call_id, entry);
+  tell(telling, { entry, toolState: { status: "pending", input: {}, raw: "" } });
+  return entry;
+}
+
+/** The arguments are complete: the tool runs. */
+export function runCall(telling: Telling, { conversation, item }: { conversation: Conversation; item: Item }): void {
+  const call = callOf(item);
+  if (call === undefined) return;
+  const entry = telling.state.tools.get(call.call_id) ?? beginTool(telling, { conversation, item, call });
+  if (entry.status !== "pending") return;
+  const native = parseArguments(call.arguments);
+  const input = toolInput({ tool: entry.tool, native });
+  entry.input = input;
+  entry.nativeInput = isSame({ input, native }) ? null : native;
+  entry.title = call.title;
+  run(telling, entry);
+}
+
+function run(telling: Telling, entry: ToolEntry): void {
+  entry.status = "running";
+  entry.start = telling.ms;
+  tellRunning(telling, entry);
+}
+
+/** Running, with what is known by now: printed output, the child session it began. */
+export function tellRunning(telling: Telling, entry: ToolEntry): void {
+  const metadata = runningMetadata(entry);
+  const { input, start } = entry;
+  const more = Object.keys(metadata).length === 0 ? {} : { title: titleOf(entry, telling.state.directory), metadata };
+  tell(telling, { entry, toolState: { status: "running", input, ...more, time: { start } } });
+}
+
+/** The call a result item belongs to, for the deltas of its output. */
+export function openResult(telling: Telling, item: Item): void {
+  const result = resultOf(item);
+  if (result !== undefined) telling.state.results.set(item.item_id, result.call_id);
+}
+
+export function tellOutput(telling: Telling, { data }: EventOf<"item.delta">): void {
+  const { state, ms } = telling;
+  const call = state.results.get(data.item_id);
+  const entry = call === undefined ? undefined : state.tools.get(call);
+  if (entry === undefined || entry.status !== "running") return;
+  entry.output = bounded(entry.output + data.delta);
+  if (entry.shownAt !== 0 && ms - entry.shownAt < OUTPUT_EVERY_MS) return;
+  entry.shownAt = Math.max(1, ms);
+  tellRunning(telling, entry);
+}
+
+export function closeResult(
+  telling: Telling,
+  { conversation, item }: { conversation: Conversation; item: Item },
+): void {
+  const { state } = telling;
+  const result = resultOf(item);
+  if (result === undefined) return;
+  state.results.delete(item.item_id);
+  const files = item.content.filter((part) => part.type === "file_ref");
+  for (const file of files) tellFile(telling, file);
+  const entry = state.tools.get(result.call_id) ?? beginTool(telling, { conversation, item, call: stray(result) });
+  if (entry.status === "final") {
+    if (conversation.status === "idle") state.tools.delete(result.call_id);
+    return;
+  }
+  if (entry.status === "pending") run(telling, entry);
+  finish(telling, { entry, result, files, item });
+}
+
+/** A result whose call was never seen: it still happened. */
+const stray = ({ call_id }: ToolResultPart): ToolCallPart => ({
+  type: "tool_call",
+  name: "unknown",
+  arguments: "",
+  call_id,
+  tool_kind: "tool",
+  title: "",
+});
+
+export function tellFile(telling: Telling, { action, path }: FileRefPart): void {
+  if (action === "read") return;
+  const file = absolutePath({ path, directory: telling.state.directory });
+  telling.out.push({ id: eventId(telling), type: "file.edited", properties: { file } });
+}
+
+function finish(
+  telling: Telling,
+  {
+    entry,
+    result,
+    files,
+    item,
+  }: { entry: ToolEntry; result: ToolResultPart; files: readonly FileRefPart[]; item: Item },
+): void {
+  const { state, ms } = telling;
+  const metadata = finalMetadata({ entry, result, files, directory: state.directory });
+  const { input, start } = entry;
+  const time = { start, end: ms };
+  entry.status = "final";
+  if (item.status === "failed" && telling.event.synthetic) {
+    const interrupted = { ...metadata, interrupted: true };
+    const error = result.output === "" ? INTERRUPTED : `${INTERRUPTED}\n${result.output}`;
+    tell(telling, { entry, toolState: { status: "error", input, error, metadata: interrupted, time } });
+    return;
+  }
+  // A command that ran and said no is a result: OpenCode shows its output and exit code.
+  const ran = entry.tool === "bash" && result.exit_code !== undefined;
+  if (result.is_error && !ran) {
+    const error = result.output === "" ? "The tool failed" : result.output;
+    tell(telling, { entry, toolState: { status: "error", input, error, metadata, time } });
+    return;
+  }
+  const base = { sessionID: entry.session, messageID: entry.messageID };
+  const attachments = item.content
+    .filter((part) => part.type === "image")
+    .flatMap((part, index) => {
+      const id = makeId(telling, "prt", `${item.item_id}:${index}`);
+      return filePart(part, { base: { ...base, id }, directory: state.directory }) ?? [];
+    });
+  const more = attachments.length === 0 ? {} : { attachments };
+  const title = titleOf(entry, state.directory);
+  tell(telling, {
+    entry,
+    toolState: { status: "completed", input, output: result.output, title, metadata, time, ...more },
+  });
+}
+
+const INTERRUPTED = "Tool execution aborted";
+
+/** At idle every tool part is final: a call that was cut is an error, one that goes on in the background is done here. */
+export function settleTools(telling: Telling, conversation: string): void {
+  const { state, ms } = telling;
+  // The machine closes what a turn leaves open, so a result that is open still belongs to background work.
+  const background = new Set(state.results.values());
+  for (const [call, entry] of state.tools) {
+    if (entry.conversation !== conversation) continue;
+    // Background work keeps its entry, final as it is, so that its late result is known for what it is.
+    if (!background.has(call)) state.tools.delete(call);
+    if (entry.status === "final") continue;
+    if (entry.status === "pending") run(telling, entry);
+    const { input, start, output } = entry;
+    const metadata = finalMetadata({ entry, result: null, files: [], directory: state.directory });
+    const time = { start, end: ms };
+    entry.status = "final";
+    if (background.has(call)) {
+      const title = titleOf(entry, state.directory);
+      const more = { ...metadata, background: true };
+      tell(telling, { entry, toolState: { status: "completed", input, output, title, metadata: more, time } });
+      continue;
+    }
+    const more = { ...metadata, interrupted: true };
+    tell(telling, { entry, toolState: { status: "error", input, error: INTERRUPTED, metadata: more, time } });
+  }
+}
+
+function tell(telling: Telling, { entry, toolState }: { entry: ToolEntry; toolState: OpenCodeToolState }): void {
+  const { id, callID, tool, messageID, session } = entry;
+  const part = { id, messageID, sessionID: session, type: "tool", tool, callID, state: toolState } as const;
+  const metadata = nativeMetadata(entry);
+  telling.out.push({
+    id: eventId(telling),
+    type: "message.part.updated",
+    properties: {
+      sessionID: session,
+      part: metadata === null ? part : { ...part, metadata },
+      time: telling.ms,
+    },
+  });
+}
+
+/** The agent's own name and input, where OpenCode's clients are told another. */
+function nativeMetadata({ native, nativeInput, tool }: ToolEntry): Readonly<Record<string, unknown>> | null {
+  if (native === tool && nativeInput === null) return null;
+  return { native: { tool: native, ...(nativeInput === null ? {} : { input: nativeInput }) } };
+}
+
+type Input = Readonly<Record<string, unknown>>;
+
+function isSame({ input, native }: { input: Input; native: Input }): boolean {
+  const keys = Object.keys(native);
+  return keys.length === Object.keys(input).length && keys.every((key) => input[key] === native[key]);
+}

@@ -1,0 +1,278 @@
+/** Universal → Takopi: `started`, actions, `completed`. One run is one turn, and `completed` is always its last line. */
+import { type Fold, unreachable } from "../../core/fold.ts";
+import type { TakopiEvent, TakopiResume } from "../../dialects/takopi.ts";
+import type { EventOf, UniversalEvent } from "../../protocol/events.ts";
+import type { Item } from "../../protocol/items.ts";
+import { beginAction, clip, endAction, leaveActions, tellNote } from "./actions.ts";
+import { answerOf, problemOf } from "./answer.ts";
+import { type Run, type State, start, type TakopiOptions, type Telling } from "./state.ts";
+
+export const takopiFold = (options: TakopiOptions = {}): Fold<UniversalEvent, TakopiEvent, State> => ({
+  start: () => start(options),
+  step(state, event) {
+    const telling: Telling = { state, event, out: [] };
+    learn(telling);
+    retell(telling, event);
+    return telling.out;
+  },
+});
+
+/** The token is announced as soon as it is known, once in a run. */
+function learn(telling: Telling): void {
+  const { state, event } = telling;
+  if (event.native_session_id !== null) state.native = event.native_session_id;
+  if (state.run !== null && event.type !== "turn.started") announce(telling, state.run);
+}
+
+function announce(telling: Telling, run: Run): void {
+  const { state, out } = telling;
+  const value = state.options.resume ?? state.native;
+  if (run.started !== null || value === null) return;
+  run.started = tokenOf(state, value);
+  out.push({ type: "started", engine: state.engine, resume: run.started, title: state.title, meta: state.meta });
+}
+
+const tokenOf = (state: State, value: string): TakopiResume => ({ engine: state.engine, value });
+
+function retell(telling: Telling, event: UniversalEvent): void {
+  const { state } = telling;
+  const { run } = state;
+  switch (event.type) {
+    case "session.started":
+      return onSessionStarted(state, event);
+    case "session.updated":
+      if (typeof event.data.model === "string") state.title = event.data.model;
+      return;
+    case "session.ended":
+    case "permission.requested":
+    case "item.delta":
+    case "turn.continued":
+      return;
+    case "turn.started":
+      return onTurnStarted(telling);
+    case "turn.ended":
+      return onTurnEnded(telling, event);
+    case "item.started":
+      return;
+    case "item.completed":
+      return onItem(telling, event.data.item);
+    default:
+      // What is told outside a run has no line to stand in: the log keeps it.
+      if (run !== null) return onNote(telling, { run, event });
+  }
+}
+
+type Notable = Exclude<
+  UniversalEvent,
+  {
+    type:
+      | "session.started"
+      | "session.updated"
+      | "session.ended"
+      | "permission.requested"
+      | "item.started"
+      | "item.delta"
+      | "item.completed"
+      | "turn.started"
+      | "turn.continued"
+      | "turn.ended";
+  }
+>;
+
+function onNote(telling: Telling, { run, event }: { run: Run; event: Notable }): void {
+  switch (event.type) {
+    case "turn.state":
+      return onState(telling, { run, data: event.data });
+    case "permission.resolved":
+      return onPermission(telling, { run, data: event.data });
+    case "question.requested":
+      return tellNote(telling, {
+        run,
+        kind: "note",
+        name: "question",
+        title: `Question: ${event.data.prompt}`,
+        detail: { question_id: event.data.question_id, options: event.data.options },
+        ok: true,
+        level: "info",
+      });
+    case "question.resolved":
+      if (event.data.status !== "rejected") return;
+      return warn(telling, { run, name: "question.rejected", title: `Not answered: ${event.data.prompt}` });
+    case "todo.updated":
+      return onTodos(telling, { run, data: event.data });
+    case "usage.updated":
+      return onUsage(telling, { run, data: event.data });
+    case "error":
+      return tellNote(telling, {
+        run,
+        kind: "warning",
+        name: "error",
+        title: event.data.message,
+        detail: { code: event.data.code },
+        ok: false,
+        level: "error",
+      });
+    case "agent.unparsed":
+      return warn(telling, { run, name: "unparsed", title: event.data.error });
+    default:
+      return unreachable(event);
+  }
+}
+
+function warn(telling: Telling, { run, name, title }: { run: Run; name: string; title: string }): void {
+  tellNote(telling, { run, kind: "warning", name, title, ok: false, level: "warning" });
+}
+
+function onSessionStarted(state: State, { data }: EventOf<"session.started">): void {
+  const { agent, agent_version, model, directory, permission_mode, tools } = data.metadata;
+  state.agent = agent;
+  if (state.options.engine === undefined)
+    state.engine = agent
+      .toLowerCase()
+      .replace(/[^a-z0-9_]/g, "_")
+      .slice(0, 32);
+  state.title = model;
+  state.directory = directory ?? "";
+  state.meta = { cwd: directory, model, agent_version, permission_mode, tools };
+}
+
+function onTurnStarted(telling: Telling): void {
+  const { state } = telling;
+  state.runs += 1;
+  state.actions.clear();
+  state.run = { started: null, saying: [], message: null, said: "", counts: new Map() };
+  announce(telling, state.run);
+}
+
+function onTurnEnded(telling: Telling, { data }: EventOf<"turn.ended">): void {
+  const { state, out, event } = telling;
+  const { run } = state;
+  if (run === null) return;
+  for (const work of data.background) {
+    const title = `Still running in the background: ${work.title === "" ? work.kind : work.title}`;
+    tellNote(telling, { run, kind: "note", name: "background", title, detail: { ...work }, ok: true, level: "info" });
+  }
+  leaveActions(telling);
+  const ok = data.reason === "completed";
+  // An agent without ids of its own is resumed by ours.
+  if (ok && run.started === null) {
+    run.started = tokenOf(state, event.session_id);
+    out.push({ type: "started", engine: state.engine, resume: run.started, title: state.title, meta: state.meta });
+  }
+  const { tokens, cost_usd: total_cost_usd } = data.usage;
+  const { input, output, reasoning, cache_read, cache_write } = tokens;
+  out.push({
+    type: "completed",
+    engine: state.engine,
+    ok,
+    answer: answerOf(run, data),
+    resume: run.started,
+    error: ok ? null : problemOf(data),
+    usage: { total_cost_usd, tokens: { input, output, reasoning, cache_read, cache_write } },
+  });
+  state.run = null;
+}
+
+function onItem(telling: Telling, item: Item): void {
+  const { state } = telling;
+  const { run } = state;
+  if (run === null) return;
+  switch (item.kind) {
+    case "message":
+      return onMessage(telling, { run, item });
+    case "tool_call": {
+      const call = item.content.find((part) => part.type === "tool_call");
+      if (call === undefined) return;
+      if (item.subagent === undefined) hush(run);
+      return beginAction(telling, { item, call });
+    }
+    case "tool_result": {
+      const result = item.content.find((part) => part.type === "tool_result");
+      if (result !== undefined) endAction(telling, { item, result, failed: item.status === "failed" });
+      return;
+    }
+    case "status":
+      return onStatus(telling, { run, item });
+    case "system":
+    case "unknown":
+      return;
+    default:
+      return unreachable(item.kind);
+  }
+}
+
+/** A tool was called: what was said before it was not the answer. */
+function hush(run: Run): void {
+  const text = run.saying.join("");
+  if (text.trim() !== "") run.said = text;
+  run.saying = [];
+}
+
+function onMessage(telling: Telling, { run, item }: { run: Run; item: Item }): void {
+  if (item.role !== "assistant") return;
+  const part = item.content.find((one) => one.type === "text" || one.type === "reasoning");
+  if (part === undefined || part.text.trim() === "") return;
+  if (part.type === "reasoning") {
+    const detail = item.subagent === undefined ? {} : { parent: item.subagent.parent_call_id ?? item.subagent.id };
+    return tellNote(telling, {
+      run,
+      kind: "note",
+      name: "thinking",
+      title: part.text,
+      detail,
+      ok: true,
+      level: "info",
+    });
+  }
+  // What broke off was said again, or the run failed; what a subagent said is its parent's affair.
+  if (item.status === "failed" || item.subagent !== undefined) {
+    if (item.subagent === undefined && run.said === "") run.said = part.text;
+    return;
+  }
+  if (run.saying.length > 0) run.saying.push(item.message_id === run.message && item.message_id !== null ? "" : "\n\n");
+  run.message = item.message_id;
+  run.saying.push(part.text);
+}
+
+/** A status that is not a subagent's tells of something that did not go as it should, a denial above all. */
+function onStatus(telling: Telling, { run, item }: { run: Run; item: Item }): void {
+  if (item.subagent !== undefined) return;
+  const status = item.content.find((part) => part.type === "status");
+  if (status === undefined) return;
+  const title = status.detail === undefined ? status.label : `${status.label}: ${status.detail}`;
+  if (/den(y|ied)|reject|refus|block/i.test(status.label)) return warn(telling, { run, name: "denied", title });
+  tellNote(telling, { run, kind: "note", name: "status", title, ok: true, level: "info" });
+}
+
+function onState(telling: Telling, { run, data }: { run: Run; data: EventOf<"turn.state">["data"] }): void {
+  if (data.state !== "retrying") return;
+  const { attempt = 1, message = "" } = data;
+  warn(telling, { run, name: "retry", title: `Retrying (${attempt}): ${message}` });
+}
+
+function onPermission(
+  telling: Telling,
+  { run, data }: { run: Run; data: EventOf<"permission.resolved">["data"] },
+): void {
+  if (data.status !== "reject") return;
+  const { tool, patterns } = data.metadata;
+  const what = patterns.length === 0 ? (tool ?? "") : patterns.join(", ");
+  warn(telling, { run, name: "denied", title: `Permission denied: ${data.action} ${what}`.trim() });
+}
+
+function onTodos(telling: Telling, { run, data }: { run: Run; data: EventOf<"todo.updated">["data"] }): void {
+  // A todo tool is an action already; a plan that comes without one is told here.
+  for (const entry of telling.state.actions.values()) if (entry.kind === "note") return;
+  const done = data.todos.filter(({ status }) => status === "completed").length;
+  const next = data.todos.find(({ status }) => status === "in_progress" || status === "pending");
+  const title = `todo ${done}/${data.todos.length}${next === undefined ? "" : `: ${next.content}`}`;
+  tellNote(telling, { run, kind: "note", name: "todo", title, detail: { todos: data.todos }, ok: true, level: "info" });
+}
+
+function onUsage(telling: Telling, { run, data }: { run: Run; data: EventOf<"usage.updated">["data"] }): void {
+  if (data.step === null) return;
+  const { index, finish, tokens, cost_usd } = data.step;
+  const detail = { index, finish, tokens, cost_usd };
+  const title = `model step ${index}`;
+  tellNote(telling, { run, kind: "turn", name: "step", title: clip(title, 60), detail, ok: true, level: "info" });
+}
