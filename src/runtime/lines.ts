@@ -14,10 +14,12 @@ export interface OverlongLine {
   readonly excerpt: string;
   /** How long it was in all. */
   readonly bytes: number;
+  readonly number: number;
 }
 
 export interface LineOptions {
-  readonly onLine: (line: string) => void;
+  /** `number` counts the lines of the stream from 1, empty ones too. */
+  readonly onLine: (line: string, number: number) => void;
   readonly onOverlong: (line: OverlongLine) => void;
   readonly limit?: number;
 }
@@ -31,6 +33,7 @@ export interface LineSplitter {
 export function splitLines({ onLine, onOverlong, limit = LINE_LIMIT }: LineOptions): LineSplitter {
   let parts: Buffer[] = [];
   let pending = 0;
+  let count = 0;
   /** Set while the rest of an overlong line passes by. */
   let overlong: { readonly excerpt: string; bytes: number } | null = null;
 
@@ -50,7 +53,8 @@ export function splitLines({ onLine, onOverlong, limit = LINE_LIMIT }: LineOptio
 
   const finish = (): void => {
     if (overlong !== null) {
-      onOverlong(overlong);
+      count += 1;
+      onOverlong({ ...overlong, number: count });
       overlong = null;
       return;
     }
@@ -62,7 +66,8 @@ export function splitLines({ onLine, onOverlong, limit = LINE_LIMIT }: LineOptio
   };
 
   const say = (line: string): void => {
-    if (line.trim() !== "") onLine(line);
+    count += 1;
+    if (line.trim() !== "") onLine(line, count);
   };
 
   return {

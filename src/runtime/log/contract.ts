@@ -1,0 +1,140 @@
+/** The event log: what must be remembered before anyone hears of it. Memory and SQLite keep the same promises. */
+import type { Prompt } from "../../protocol/commands.ts";
+import type { PromptId, SessionId } from "../../protocol/ids.ts";
+import type { CreateSession, NativeLine, SessionSummary } from "../../protocol/resources.ts";
+import type { EventGroup } from "../contract.ts";
+
+/** A process, for as long as it lives. */
+export interface Owner {
+  readonly pid: number;
+  readonly started: string;
+}
+
+/** What a session was made with, and from what. */
+export interface SessionSettings {
+  readonly create: CreateSession;
+  /** The native conversation it branches off from, until it has one of its own. */
+  readonly forkOf: string | null;
+}
+
+export interface SessionRecord {
+  readonly id: SessionId;
+  readonly settings: SessionSettings;
+  /** As of the last append. */
+  readonly summary: SessionSummary;
+  readonly owner: Owner | null;
+}
+
+export type PromptStatus = "queued" | "started" | "done" | "dropped";
+
+export interface StoredPrompt {
+  readonly prompt: Prompt;
+  readonly delivery: "queue" | "steer";
+  readonly idempotencyKey: string | null;
+  readonly status: PromptStatus;
+  /** The last sequence before the prompt was taken. */
+  readonly sequence: number;
+}
+
+export interface PromptChange {
+  readonly promptId: PromptId;
+  readonly status: PromptStatus;
+}
+
+/** Lines that were encoded once: events, or native lines. */
+export interface Encoded {
+  readonly first: number;
+  readonly last: number;
+  /** JSON lines, UTF-8, each ending in a newline. */
+  readonly bytes: Uint8Array;
+}
+
+export interface Checkpoint {
+  readonly sequence: number;
+  readonly state: string;
+}
+
+/** All that one batch of inputs left to remember: stored together or not at all. */
+export interface Append {
+  readonly session: SessionId;
+  readonly events: Encoded | null;
+  readonly native: Encoded | null;
+  readonly prompts: readonly PromptChange[];
+  /** Items that were completed: the number in their id, and the sequence that holds them. */
+  readonly items: readonly { readonly number: number; readonly sequence: number }[];
+  readonly summary: SessionSummary;
+  readonly checkpoint: Checkpoint | null;
+}
+
+/** One tree of processes that was started for a session (or for several, when they share it). */
+export interface Run {
+  readonly runId: string;
+  readonly session: SessionId;
+  readonly owner: Owner;
+  /** Null until it is known: a crash right after the start leaves only the run id in its environment. */
+  readonly leader: Owner | null;
+}
+
+export interface ReadQuery {
+  readonly after: number;
+  /** Enough is read when this is reached; at least one group comes if there is one. */
+  readonly maxBytes: number;
+}
+
+export interface EventLog {
+  /** Whether other processes may write to it too. */
+  readonly shared: boolean;
+
+  create(record: Omit<SessionRecord, "owner">, owner: Owner): Promise<void>;
+  list(): Promise<readonly SessionRecord[]>;
+  find(id: SessionId): Promise<SessionRecord | null>;
+  /** Forgets the session and everything about it. */
+  delete(id: SessionId): Promise<void>;
+
+  /** Resolves when it is stored. Appends of one tick are stored together. */
+  append(entry: Append): Promise<void>;
+  /** Hears every stored group of this process, in order, before its append resolves. */
+  onCommitted(listener: (groups: readonly EventGroup[]) => void): void;
+  /** Groups that hold events after a sequence, oldest first. */
+  read(id: SessionId, query: ReadQuery): Promise<readonly EventGroup[]>;
+  /** Groups of all sessions after a position. */
+  readAll(query: ReadQuery): Promise<readonly EventGroup[]>;
+  readNative(
+    id: SessionId,
+    query: { readonly after: number; readonly limit: number },
+  ): Promise<{ readonly lines: readonly NativeLine[]; readonly hasMore: boolean }>;
+  lastNativeLine(id: SessionId): Promise<number>;
+  /** The sequences that completed the items numbered below `before`, the latest `limit` of them, ascending. */
+  itemsBefore(id: SessionId, query: { readonly before: number; readonly limit: number }): Promise<readonly number[]>;
+  /** The newest position. */
+  position(): number;
+  /** Whether another process has written since this was asked last. */
+  changedElsewhere(): boolean;
+
+  /** The latest checkpoint that this version of the code made, or null. */
+  checkpoint(id: SessionId): Promise<Checkpoint | null>;
+
+  /** Stores a prompt; with a key that was seen, gives back the one that is stored. */
+  addPrompt(
+    id: SessionId,
+    prompt: Omit<StoredPrompt, "status">,
+  ): Promise<{ readonly stored: StoredPrompt; readonly fresh: boolean }>;
+  dropPrompt(id: SessionId, promptId: PromptId): Promise<void>;
+  queuedPrompts(id: SessionId): Promise<readonly StoredPrompt[]>;
+  /** Sessions that have prompts nobody has begun to run. */
+  sessionsWithQueue(): Promise<readonly SessionId[]>;
+
+  /** Makes `owner` the session's owner if it has none, or one that `isDead`. Says who owns it then. */
+  claim(id: SessionId, owner: Owner, isDead: (other: Owner) => boolean): Promise<Owner>;
+  release(id: SessionId, owner: Owner): Promise<void>;
+
+  putRun(run: Run): Promise<void>;
+  endRun(runId: string): Promise<void>;
+  runs(): Promise<readonly Run[]>;
+
+  /** How much is stored, in bytes. */
+  size(): number;
+  /** How much reading was done so far: what opening costs is counted, not timed. */
+  work(): { readonly rows: number; readonly bytes: number };
+  close(): Promise<void>;
+}

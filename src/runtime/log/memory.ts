@@ -1,0 +1,194 @@
+/** A log that lives as long as the process: for tests, and for those who want no trace on disk. */
+import { ApiError } from "../../protocol/errors.ts";
+import type { SessionId } from "../../protocol/ids.ts";
+import type { NativeLine, SessionSummary } from "../../protocol/resources.ts";
+import type { EventGroup } from "../contract.ts";
+import type { Append, Checkpoint, EventLog, Owner, Run, SessionSettings, StoredPrompt } from "./contract.ts";
+import { firstAfter, makeGroup, parseLines } from "./group.ts";
+import { isSame } from "./sqlite-records.ts";
+import { noSession } from "./sqlite-store.ts";
+
+interface Stored {
+  readonly settings: SessionSettings;
+  summary: SessionSummary;
+  owner: Owner | null;
+  last: number;
+  readonly groups: EventGroup[];
+  readonly native: NativeLine[];
+  readonly items: Map<number, number>;
+  readonly prompts: StoredPrompt[];
+  checkpoint: Checkpoint | null;
+}
+
+interface State {
+  readonly sessions: Map<SessionId, Stored>;
+  readonly runs: Map<string, Run>;
+  readonly listeners: ((groups: readonly EventGroup[]) => void)[];
+  /** All groups in order; those of deleted sessions leave a hole. */
+  readonly all: (EventGroup | null)[];
+  readonly work: { rows: number; bytes: number };
+}
+
+export function openMemoryLog(): EventLog {
+  const state: State = { sessions: new Map(), runs: new Map(), listeners: [], all: [], work: { rows: 0, bytes: 0 } };
+  return {
+    shared: false,
+    ...sessions(state),
+    ...events(state),
+    ...prompts(state),
+    async putRun(run) {
+      state.runs.set(run.runId, run);
+    },
+    async endRun(runId) {
+      state.runs.delete(runId);
+    },
+    runs: async () => [...state.runs.values()],
+    changedElsewhere: () => false,
+    work: () => ({ ...state.work }),
+    async close() {},
+  };
+}
+
+function stored(state: State, id: SessionId): Stored {
+  const session = state.sessions.get(id);
+  if (session === undefined) throw noSession(id);
+  return session;
+}
+
+function sessions(state: State): Pick<EventLog, "create" | "list" | "find" | "delete" | "claim" | "release" | "size"> {
+  return {
+    async create({ id, settings, summary }, owner) {
+      if (state.sessions.has(id)) {
+        throw new ApiError("session_already_exists", `There is a session ${id} already.`);
+      }
+      const empty = { last: 0, groups: [], native: [], items: new Map(), prompts: [], checkpoint: null };
+      state.sessions.set(id, { settings, summary, owner, ...empty });
+    },
+    list: async () =>
+      [...state.sessions].map(([id, { settings, summary, owner }]) => ({ id, settings, summary, owner })),
+    async find(id) {
+      const session = state.sessions.get(id);
+      if (session === undefined) return null;
+      return { id, settings: session.settings, summary: session.summary, owner: session.owner };
+    },
+    async delete(id) {
+      for (const group of stored(state, id).groups) state.all[group.position - 1] = null;
+      state.sessions.delete(id);
+    },
+    async claim(id, owner, isDead) {
+      const session = stored(state, id);
+      const { owner: current } = session;
+      if (current !== null && !isSame(current, owner) && !isDead(current)) return current;
+      session.owner = owner;
+      return owner;
+    },
+    async release(id, owner) {
+      const session = state.sessions.get(id);
+      if (session !== undefined && session.owner !== null && isSame(session.owner, owner)) session.owner = null;
+    },
+    size: () => state.all.reduce((bytes, group) => bytes + (group?.bytes.length ?? 0), 0),
+  };
+}
+
+type Events = Pick<
+  EventLog,
+  | "append"
+  | "onCommitted"
+  | "read"
+  | "readAll"
+  | "readNative"
+  | "lastNativeLine"
+  | "itemsBefore"
+  | "checkpoint"
+  | "position"
+>;
+
+function events(state: State): Events {
+  return {
+    append: async (entry) => append(state, entry),
+    onCommitted: (listener) => state.listeners.push(listener),
+    async read(id, { after, maxBytes }) {
+      const { groups } = stored(state, id);
+      return take(state, { groups, from: firstAfter(groups, (group) => group.last > after), maxBytes });
+    },
+    readAll: async ({ after, maxBytes }) => take(state, { groups: state.all, from: after, maxBytes }),
+    async readNative(id, { after, limit }) {
+      const lines = stored(state, id).native.slice(after, after + limit + 1);
+      return { lines: lines.slice(0, limit), hasMore: lines.length > limit };
+    },
+    lastNativeLine: async (id) => stored(state, id).native.length,
+    async itemsBefore(id, { before, limit }) {
+      const known = [...stored(state, id).items].filter(([number]) => number < before).sort(([a], [b]) => a - b);
+      return known.slice(-limit).map(([, sequence]) => sequence);
+    },
+    checkpoint: async (id) => stored(state, id).checkpoint,
+    position: () => state.all.length,
+  };
+}
+
+function append(state: State, entry: Append): void {
+  const session = stored(state, entry.session);
+  const { events, native } = entry;
+  if (events !== null && events.first !== session.last + 1) {
+    throw new ApiError("session_owned", `Another process has written to session ${entry.session}.`);
+  }
+  session.summary = entry.summary;
+  if (native !== null) session.native.push(...parseLines<NativeLine>(native.bytes));
+  for (const { number, sequence } of entry.items) session.items.set(number, sequence);
+  for (const { promptId, status } of entry.prompts) {
+    const index = session.prompts.findIndex(({ prompt }) => prompt.prompt_id === promptId);
+    const prompt = session.prompts[index];
+    if (prompt !== undefined) session.prompts[index] = { ...prompt, status };
+  }
+  if (entry.checkpoint !== null) session.checkpoint = entry.checkpoint;
+  if (events === null) return;
+  const group = makeGroup({ session: entry.session, position: state.all.length + 1, ...events });
+  session.last = events.last;
+  session.groups.push(group);
+  state.all.push(group);
+  for (const listener of state.listeners) listener([group]);
+}
+
+interface Take {
+  readonly groups: readonly (EventGroup | null)[];
+  readonly from: number;
+  readonly maxBytes: number;
+}
+
+function take(state: State, { groups, from, maxBytes }: Take): EventGroup[] {
+  const taken: EventGroup[] = [];
+  let bytes = 0;
+  for (let at = from; at < groups.length && bytes < maxBytes; at += 1) {
+    const group = groups[at];
+    if (group === null || group === undefined) continue;
+    taken.push(group);
+    bytes += group.bytes.length;
+  }
+  state.work.rows += taken.length;
+  state.work.bytes += bytes;
+  return taken;
+}
+
+function prompts(state: State): Pick<EventLog, "addPrompt" | "dropPrompt" | "queuedPrompts" | "sessionsWithQueue"> {
+  return {
+    async addPrompt(id, prompt) {
+      const session = stored(state, id);
+      const { idempotencyKey } = prompt;
+      const seen = session.prompts.find((one) => idempotencyKey !== null && one.idempotencyKey === idempotencyKey);
+      if (seen !== undefined) return { stored: seen, fresh: false };
+      const fresh: StoredPrompt = { ...prompt, status: "queued" };
+      session.prompts.push(fresh);
+      return { stored: fresh, fresh: true };
+    },
+    async dropPrompt(id, promptId) {
+      const { prompts } = stored(state, id);
+      const index = prompts.findIndex(({ prompt }) => prompt.prompt_id === promptId);
+      if (index >= 0) prompts.splice(index, 1);
+    },
+    queuedPrompts: async (id) => stored(state, id).prompts.filter(({ status }) => status === "queued"),
+    sessionsWithQueue: async () =>
+      [...state.sessions]
+        .filter(([, { prompts }]) => prompts.some(({ status }) => status === "queued"))
+        .map(([id]) => id),
+  };
+}

@@ -1,0 +1,126 @@
+/** The tables of the SQLite log, and how an older file becomes a newer one. Steps are only ever added at the end. */
+import { ApiError } from "../../protocol/errors.ts";
+import { type Database, integer, text } from "./database.ts";
+
+/** "Frnc": so that a file of somebody else is recognised as such. */
+const APPLICATION_ID = 0x46726e63;
+/** A file up to this size is checked whole when it is opened; of a larger one, only the table of sessions. */
+const CHECKED_BYTES = 16 * 1024 * 1024;
+
+/** One committed group of events is one row: a flood costs one insert per tick and not one per event. */
+const TABLES = `
+CREATE TABLE sessions (
+  key INTEGER PRIMARY KEY AUTOINCREMENT,
+  id TEXT UNIQUE,
+  settings TEXT NOT NULL,
+  summary TEXT NOT NULL,
+  last INTEGER NOT NULL,
+  owner_pid INTEGER,
+  owner_started TEXT
+) STRICT;
+CREATE INDEX sessions_by_owner ON sessions (owner_pid) WHERE owner_pid IS NOT NULL;
+CREATE TABLE groups (
+  position INTEGER PRIMARY KEY AUTOINCREMENT,
+  session INTEGER NOT NULL,
+  first INTEGER NOT NULL,
+  last INTEGER NOT NULL,
+  body BLOB NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX groups_by_session ON groups (session, last);
+CREATE TABLE native (
+  key INTEGER PRIMARY KEY,
+  session INTEGER NOT NULL,
+  first INTEGER NOT NULL,
+  last INTEGER NOT NULL,
+  body BLOB NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX native_by_session ON native (session, last);
+CREATE TABLE items (
+  session INTEGER NOT NULL,
+  number INTEGER NOT NULL,
+  sequence INTEGER NOT NULL,
+  PRIMARY KEY (session, number)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE prompts (
+  ordinal INTEGER PRIMARY KEY AUTOINCREMENT,
+  session INTEGER NOT NULL,
+  id TEXT NOT NULL,
+  idempotency_key TEXT,
+  body TEXT NOT NULL,
+  delivery TEXT NOT NULL,
+  status TEXT NOT NULL,
+  sequence INTEGER NOT NULL,
+  UNIQUE (session, id),
+  UNIQUE (session, idempotency_key)
+) STRICT;
+CREATE INDEX prompts_queued ON prompts (session) WHERE status = 'queued';
+CREATE TABLE checkpoints (
+  session INTEGER PRIMARY KEY,
+  version TEXT NOT NULL,
+  sequence INTEGER NOT NULL,
+  state TEXT NOT NULL
+) STRICT;
+CREATE TABLE runs (
+  id TEXT PRIMARY KEY,
+  session TEXT NOT NULL,
+  owner_pid INTEGER NOT NULL,
+  owner_started TEXT NOT NULL,
+  leader_pid INTEGER,
+  leader_started TEXT
+) STRICT;
+`;
+
+const MIGRATIONS: readonly string[] = [TABLES];
+
+export interface PrepareOptions {
+  readonly file: string;
+  readonly durability: "normal" | "full";
+}
+
+export function prepareDatabase(database: Database, { file, durability }: PrepareOptions): void {
+  // Takes effect only in a file that is still empty; it lets deleted sessions give their room back.
+  database.exec("PRAGMA auto_vacuum = INCREMENTAL");
+  database.exec("PRAGMA journal_mode = WAL");
+  database.exec(`PRAGMA synchronous = ${durability === "full" ? "FULL" : "NORMAL"}`);
+  database.exec("PRAGMA foreign_keys = OFF");
+  check(database, file);
+  migrate(database, file);
+}
+
+function check(database: Database, file: string): void {
+  const bytes = pragma(database, "page_count") * pragma(database, "page_size");
+  const application = pragma(database, "application_id");
+  const tables = integer(database.prepare("SELECT count(*) AS n FROM sqlite_schema").get() ?? {}, "n");
+  if (tables > 0 && application !== APPLICATION_ID) {
+    throw new ApiError("storage_error", `${file} is a database of another program: choose another data folder.`);
+  }
+  if (tables === 0) return;
+  const scope = bytes <= CHECKED_BYTES ? "1" : "sessions";
+  const row = database.prepare(`PRAGMA quick_check(${scope})`).get() ?? {};
+  const verdict = text(row, "quick_check");
+  if (verdict !== "ok") throw new Error(`database disk image is malformed: ${verdict}`);
+}
+
+function migrate(database: Database, file: string): void {
+  const newest = MIGRATIONS.length;
+  if (pragma(database, "user_version") === newest) return;
+  database.exec("BEGIN IMMEDIATE");
+  try {
+    // Read again under the lock: another process may have been faster.
+    const version = pragma(database, "user_version");
+    if (version > newest) {
+      throw new ApiError("storage_error", `${file} was written by a newer Franca (schema ${version}): update Franca.`);
+    }
+    for (const step of MIGRATIONS.slice(version)) database.exec(step);
+    database.exec(`PRAGMA application_id = ${APPLICATION_ID}`);
+    database.exec(`PRAGMA user_version = ${newest}`);
+    database.exec("COMMIT");
+  } catch (error) {
+    database.exec("ROLLBACK");
+    throw error;
+  }
+}
+
+export function pragma(database: Database, name: string): number {
+  return integer(database.prepare(`PRAGMA ${name}`).get() ?? {}, name);
+}

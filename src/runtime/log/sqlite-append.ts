@@ -1,0 +1,82 @@
+/** Group commit: all that was appended in one tick is one transaction, whichever session it belongs to. */
+import { assert } from "../../core/fold.ts";
+import { ApiError } from "../../protocol/errors.ts";
+import type { EventGroup } from "../contract.ts";
+import type { Append } from "./contract.ts";
+import { makeGroup } from "./group.ts";
+import type { Store } from "./sqlite-store.ts";
+
+interface Waiting {
+  readonly entry: Append;
+  readonly resolve: () => void;
+  readonly reject: (error: unknown) => void;
+}
+
+export interface Appender {
+  readonly append: (entry: Append) => Promise<void>;
+  readonly onCommitted: (listener: (groups: readonly EventGroup[]) => void) => void;
+  /** Stores what is waiting at once. */
+  readonly flush: () => void;
+}
+
+export function openAppender(store: Store, { version }: { version: string }): Appender {
+  const listeners: ((groups: readonly EventGroup[]) => void)[] = [];
+  let waiting: Waiting[] = [];
+
+  const flush = (): void => {
+    const batch = waiting;
+    waiting = [];
+    if (batch.length === 0) return;
+    let groups: EventGroup[];
+    try {
+      groups = store.transaction(() => batch.flatMap(({ entry }) => write(store, entry, version)));
+    } catch (error) {
+      for (const { reject } of batch) reject(error);
+      return;
+    }
+    for (const listener of listeners) listener(groups);
+    for (const { resolve } of batch) resolve();
+  };
+
+  return {
+    append: (entry) =>
+      new Promise<void>((resolve, reject) => {
+        if (waiting.length === 0) queueMicrotask(flush);
+        waiting.push({ entry, resolve, reject });
+      }),
+    onCommitted: (listener) => listeners.push(listener),
+    flush,
+  };
+}
+
+function write(store: Store, entry: Append, version: string): EventGroup[] {
+  const key = store.keyOf(entry.session);
+  const { events, native, summary, checkpoint } = entry;
+  const update = "UPDATE sessions SET summary = ?, last = ? WHERE key = ? AND last = ?";
+  const before = events === null ? summary.lastSequence : events.first - 1;
+  const { changes } = store.prepare(update).run(JSON.stringify(summary), events?.last ?? before, key, before);
+  // The fence: whoever does not go on from the last event is not the one writer of this session.
+  if (Number(changes) !== 1) {
+    throw new ApiError("session_owned", `Another process has written to session ${entry.session}.`);
+  }
+  if (native !== null) {
+    const insert = "INSERT INTO native (session, first, last, body) VALUES (?, ?, ?, ?)";
+    store.prepare(insert).run(key, native.first, native.last, native.bytes);
+  }
+  for (const { promptId, status } of entry.prompts) {
+    store.prepare("UPDATE prompts SET status = ? WHERE session = ? AND id = ?").run(status, key, promptId);
+  }
+  for (const { number, sequence } of entry.items) {
+    store.prepare("INSERT OR REPLACE INTO items VALUES (?, ?, ?)").run(key, number, sequence);
+  }
+  if (checkpoint !== null) {
+    const replace = "INSERT OR REPLACE INTO checkpoints VALUES (?, ?, ?, ?)";
+    store.prepare(replace).run(key, version, checkpoint.sequence, checkpoint.state);
+  }
+  if (events === null) return [];
+  const insert = "INSERT INTO groups (session, first, last, body) VALUES (?, ?, ?, ?)";
+  const { lastInsertRowid } = store.prepare(insert).run(key, events.first, events.last, events.bytes);
+  const position = Number(lastInsertRowid);
+  assert(position > 0, "a stored group has a position");
+  return [makeGroup({ session: entry.session, position, ...events })];
+}

@@ -1,0 +1,163 @@
+/** The SQLite log's small records: sessions and their owners, prompts, and the processes that were started. */
+
+import type { Prompt } from "../../protocol/commands.ts";
+import { ApiError } from "../../protocol/errors.ts";
+import { sessionId } from "../../protocol/ids.ts";
+import type { SessionSummary } from "../../protocol/resources.ts";
+import type { EventLog, Owner, PromptStatus, Run, SessionRecord, SessionSettings, StoredPrompt } from "./contract.ts";
+import { integer, type Row, text } from "./database.ts";
+import { idIn, noSession, type Store } from "./sqlite-store.ts";
+
+const RECORD = "SELECT id, settings, summary, owner_pid, owner_started FROM sessions";
+const QUEUED = "SELECT * FROM prompts WHERE session = ? AND status = 'queued' ORDER BY ordinal";
+
+type Records = Pick<
+  EventLog,
+  | "create"
+  | "list"
+  | "find"
+  | "claim"
+  | "release"
+  | "addPrompt"
+  | "dropPrompt"
+  | "queuedPrompts"
+  | "sessionsWithQueue"
+  | "putRun"
+  | "endRun"
+  | "runs"
+>;
+
+export const records = (store: Store): Records => ({ ...sessions(store), ...prompts(store), ...runs(store) });
+
+function sessions(store: Store): Pick<Records, "create" | "list" | "find" | "claim" | "release"> {
+  const { prepare, guard, transaction } = store;
+  return {
+    async create({ id, settings, summary }, owner) {
+      const insert = "INSERT OR IGNORE INTO sessions (id, settings, summary, last, owner_pid, owner_started)";
+      const { changes } = guard(() =>
+        prepare(`${insert} VALUES (?, ?, ?, 0, ?, ?)`).run(
+          id,
+          JSON.stringify(settings),
+          JSON.stringify(summary),
+          owner.pid,
+          owner.started,
+        ),
+      );
+      if (Number(changes) === 0) throw new ApiError("session_already_exists", `There is a session ${id} already.`);
+    },
+    list: async () => guard(() => prepare(`${RECORD} WHERE id IS NOT NULL ORDER BY key`).all()).map(toRecord),
+    async find(id) {
+      const row = guard(() => prepare(`${RECORD} WHERE id = ?`).get(id));
+      return row === undefined ? null : toRecord(row);
+    },
+    claim: async (id, owner, isDead) =>
+      transaction(() => {
+        const row = prepare("SELECT owner_pid, owner_started FROM sessions WHERE id = ?").get(id);
+        if (row === undefined) throw noSession(id);
+        const current = ownerIn(row, "owner");
+        if (current !== null && !isSame(current, owner) && !isDead(current)) return current;
+        const update = "UPDATE sessions SET owner_pid = ?, owner_started = ? WHERE id = ?";
+        prepare(update).run(owner.pid, owner.started, id);
+        return owner;
+      }),
+    async release(id, owner) {
+      const update = "UPDATE sessions SET owner_pid = NULL, owner_started = NULL WHERE id = ?";
+      guard(() => prepare(`${update} AND owner_pid = ? AND owner_started = ?`).run(id, owner.pid, owner.started));
+    },
+  };
+}
+
+function prompts(store: Store): Pick<Records, "addPrompt" | "dropPrompt" | "queuedPrompts" | "sessionsWithQueue"> {
+  const { prepare, guard, transaction } = store;
+  return {
+    async addPrompt(id, { prompt, delivery, idempotencyKey, sequence }) {
+      const key = store.keyOf(id);
+      return transaction(() => {
+        const seen =
+          idempotencyKey === null
+            ? undefined
+            : prepare("SELECT * FROM prompts WHERE session = ? AND idempotency_key = ?").get(key, idempotencyKey);
+        if (seen !== undefined) return { stored: toPrompt(seen), fresh: false };
+        const columns = "(session, id, idempotency_key, body, delivery, status, sequence)";
+        prepare(`INSERT INTO prompts ${columns} VALUES (?, ?, ?, ?, ?, 'queued', ?)`).run(
+          key,
+          prompt.prompt_id,
+          idempotencyKey,
+          JSON.stringify(prompt),
+          delivery,
+          sequence,
+        );
+        return { stored: { prompt, delivery, idempotencyKey, sequence, status: "queued" }, fresh: true };
+      });
+    },
+    async dropPrompt(id, promptId) {
+      const key = store.keyOf(id);
+      guard(() => prepare("DELETE FROM prompts WHERE session = ? AND id = ?").run(key, promptId));
+    },
+    async queuedPrompts(id) {
+      const key = store.keyOf(id);
+      return guard(() => prepare(QUEUED).all(key)).map(toPrompt);
+    },
+    async sessionsWithQueue() {
+      const select = "SELECT DISTINCT sessions.id FROM prompts JOIN sessions ON sessions.key = prompts.session";
+      const where = "WHERE prompts.status = 'queued' AND sessions.id IS NOT NULL";
+      return guard(() => prepare(`${select} ${where}`).all()).map(idIn);
+    },
+  };
+}
+
+function runs(store: Store): Pick<Records, "putRun" | "endRun" | "runs"> {
+  const { prepare, guard } = store;
+  return {
+    async putRun({ runId, session, owner, leader }) {
+      guard(() =>
+        prepare("INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?, ?, ?)").run(
+          runId,
+          session,
+          owner.pid,
+          owner.started,
+          leader?.pid ?? null,
+          leader?.started ?? null,
+        ),
+      );
+    },
+    async endRun(runId) {
+      guard(() => prepare("DELETE FROM runs WHERE id = ?").run(runId));
+    },
+    async runs() {
+      return guard(() => prepare("SELECT * FROM runs").all()).map(toRun);
+    },
+  };
+}
+
+function toRecord(row: Row): SessionRecord {
+  const settings: SessionSettings = JSON.parse(text(row, "settings"));
+  const summary: SessionSummary = JSON.parse(text(row, "summary"));
+  return { id: idIn(row), settings, summary, owner: ownerIn(row, "owner") };
+}
+
+function toPrompt(row: Row): StoredPrompt {
+  const prompt: Prompt = JSON.parse(text(row, "body"));
+  return {
+    prompt,
+    delivery: text(row, "delivery") === "steer" ? "steer" : "queue",
+    idempotencyKey: typeof row.idempotency_key === "string" ? row.idempotency_key : null,
+    status: statusIn(row),
+    sequence: integer(row, "sequence"),
+  };
+}
+
+const STATUSES: readonly PromptStatus[] = ["queued", "started", "done", "dropped"];
+const statusIn = (row: Row): PromptStatus => STATUSES.find((status) => status === text(row, "status")) ?? "dropped";
+
+function toRun(row: Row): Run {
+  const owner = ownerIn(row, "owner") ?? { pid: 0, started: "" };
+  return { runId: text(row, "id"), session: sessionId(text(row, "session")), owner, leader: ownerIn(row, "leader") };
+}
+
+function ownerIn(row: Row, name: "owner" | "leader"): Owner | null {
+  const pid = row[`${name}_pid`];
+  return pid === null || pid === undefined ? null : { pid: Number(pid), started: text(row, `${name}_started`) };
+}
+
+export const isSame = (a: Owner, b: Owner): boolean => a.pid === b.pid && a.started === b.started;

@@ -1,0 +1,79 @@
+/** What the parts of the SQLite log share: the open database, clear errors, transactions and session keys. */
+import { ApiError } from "../../protocol/errors.ts";
+import { type SessionId, sessionId } from "../../protocol/ids.ts";
+import { type Database, integer, type Row, type Statement, storageError, text } from "./database.ts";
+
+export interface Store {
+  readonly file: string;
+  readonly prepare: (sql: string) => Statement;
+  /** Runs the work; whatever SQLite says against it becomes a `storage_error` that names the file. */
+  readonly guard: <T>(work: () => T) => T;
+  /** The same, all or nothing. */
+  readonly transaction: <T>(work: () => T) => T;
+  /** The session's key; throws `session_not_found`. */
+  readonly keyOf: (id: SessionId) => number;
+  readonly forget: (id: SessionId) => void;
+  readonly work: { rows: number; bytes: number };
+}
+
+/** Statements and keys are kept: both are asked for with every append. */
+export function openStore(database: Database, file: string): Store {
+  const statements = new Map<string, Statement>();
+  const keys = new Map<SessionId, number>();
+  const prepare = (sql: string): Statement => {
+    const known = statements.get(sql);
+    if (known !== undefined) return known;
+    const statement = database.prepare(sql);
+    statements.set(sql, statement);
+    return statement;
+  };
+  const guard = <T>(work: () => T): T => {
+    try {
+      return work();
+    } catch (error) {
+      throw storageError(file, error);
+    }
+  };
+  return {
+    file,
+    prepare,
+    guard,
+    transaction: (work) =>
+      guard(() => {
+        database.exec("BEGIN IMMEDIATE");
+        try {
+          const result = work();
+          database.exec("COMMIT");
+          return result;
+        } catch (error) {
+          rollBack(database);
+          throw error;
+        }
+      }),
+    keyOf(id) {
+      const known = keys.get(id);
+      if (known !== undefined) return known;
+      const row = guard(() => prepare("SELECT key FROM sessions WHERE id = ?").get(id));
+      if (row === undefined) throw noSession(id);
+      const key = integer(row, "key");
+      keys.set(id, key);
+      return key;
+    },
+    forget: (id) => keys.delete(id),
+    work: { rows: 0, bytes: 0 },
+  };
+}
+
+/** A failed COMMIT may have rolled back by itself. */
+function rollBack(database: Database): void {
+  try {
+    database.exec("ROLLBACK");
+  } catch {
+    // There is no transaction any more: that is what we want.
+  }
+}
+
+export const noSession = (id: SessionId): ApiError =>
+  new ApiError("session_not_found", `There is no session ${id}. GET /v1/sessions lists those there are.`);
+
+export const idIn = (row: Row): SessionId => sessionId(text(row, "id"));

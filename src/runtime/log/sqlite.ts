@@ -1,0 +1,119 @@
+/** The embedded log: one SQLite file in the data folder, in WAL mode, which several processes may open at once. */
+import { chmodSync, mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { setImmediate as nextTick } from "node:timers/promises";
+import type { SessionId } from "../../protocol/ids.ts";
+import type { EventLog } from "./contract.ts";
+import { type Database, openDatabase, storageError } from "./database.ts";
+import { pragma, prepareDatabase } from "./schema.ts";
+import { openAppender } from "./sqlite-append.ts";
+import { reading } from "./sqlite-read.ts";
+import { records } from "./sqlite-records.ts";
+import { openStore, type Store } from "./sqlite-store.ts";
+
+export const LOG_FILE = "franca.db";
+/** A long session is deleted bit by bit, so that others are served in between. */
+const DELETED_ROWS = 200;
+const FREED_PAGES = 1_000;
+
+export interface SqliteOptions {
+  readonly folder: string;
+  /** `full` survives the loss of power too, and waits for the disk at every commit. */
+  readonly durability: "normal" | "full";
+  /** Checkpoints of another version of the code are not used. */
+  readonly version: string;
+  /** The file may not grow beyond this: appends fail then, and nothing that was stored is lost. */
+  readonly maxBytes?: number;
+}
+
+export function openSqliteLog({ folder, durability, version, maxBytes }: SqliteOptions): EventLog {
+  const file = join(folder, LOG_FILE);
+  const database = open({ folder, file, durability });
+  const store = openStore(database, file);
+  if (maxBytes !== undefined) limit(database, maxBytes);
+  const appender = openAppender(store, { version });
+  let dataVersion = pragma(database, "data_version");
+  let closed = false;
+
+  return {
+    shared: true,
+    ...records(store),
+    ...reading(store, { version }),
+    append: appender.append,
+    onCommitted: appender.onCommitted,
+    async delete(id) {
+      appender.flush();
+      await deleteSession(database, { store, id, isClosed: () => closed });
+    },
+    changedElsewhere() {
+      const now = store.guard(() => pragma(database, "data_version"));
+      if (now === dataVersion) return false;
+      dataVersion = now;
+      return true;
+    },
+    size: () =>
+      store.guard(
+        () => (pragma(database, "page_count") - pragma(database, "freelist_count")) * pragma(database, "page_size"),
+      ),
+    work: () => ({ ...store.work }),
+    async close() {
+      if (closed) return;
+      appender.flush();
+      closed = true;
+      database.close();
+    },
+  };
+}
+
+function open({ folder, file, durability }: Pick<SqliteOptions, "folder" | "durability"> & { file: string }): Database {
+  let database: Database | null = null;
+  try {
+    // Sessions hold what people said and the variables they passed: for this user's eyes only.
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    database = openDatabase(file);
+    chmodSync(file, 0o600);
+    prepareDatabase(database, { file, durability });
+    return database;
+  } catch (error) {
+    database?.close();
+    throw storageError(file, error);
+  }
+}
+
+function limit(database: Database, maxBytes: number): void {
+  database.exec(`PRAGMA max_page_count = ${Math.ceil(maxBytes / pragma(database, "page_size"))}`);
+}
+
+interface Deletion {
+  readonly store: Store;
+  readonly id: SessionId;
+  readonly isClosed: () => boolean;
+}
+
+/** The session is gone with the first statement; its rows follow. What a crash leaves is taken up by the next delete. */
+async function deleteSession(database: Database, { store, id, isClosed }: Deletion): Promise<void> {
+  const { prepare, guard, transaction } = store;
+  store.keyOf(id);
+  guard(() => prepare("UPDATE sessions SET id = NULL, owner_pid = NULL, owner_started = NULL WHERE id = ?").run(id));
+  store.forget(id);
+  for (const row of guard(() => prepare("SELECT key FROM sessions WHERE id IS NULL").all())) {
+    const key = Number(row.key);
+    for (const table of ["groups", "native"]) {
+      const column = table === "groups" ? "position" : "key";
+      const some = `SELECT ${column} FROM ${table} WHERE session = ? LIMIT ${DELETED_ROWS}`;
+      const statement = `DELETE FROM ${table} WHERE ${column} IN (${some})`;
+      while (!isClosed() && Number(guard(() => prepare(statement).run(key)).changes) > 0) await nextTick();
+    }
+    if (isClosed()) return;
+    transaction(() => {
+      for (const table of ["items", "prompts", "checkpoints"]) {
+        prepare(`DELETE FROM ${table} WHERE session = ?`).run(key);
+      }
+      prepare("DELETE FROM sessions WHERE key = ?").run(key);
+    });
+  }
+  while (!isClosed() && guard(() => pragma(database, "freelist_count")) > 0) {
+    guard(() => database.exec(`PRAGMA incremental_vacuum(${FREED_PAGES})`));
+    await nextTick();
+  }
+}
