@@ -1,0 +1,241 @@
+/** A recorded stream through the same folds as a live session: lines in, universal events out, nothing made up. */
+import type { UniversalEvent } from "../protocol/events.ts";
+import { sessionId } from "../protocol/ids.ts";
+import type { Adapter, Exit } from "./adapter.ts";
+import { defaultPolicy, type SessionInput, type SessionOutput, type TurnPolicy } from "./input.ts";
+import { type Routed, type RouteState, releaseAll, routeLine, sent, startRoutes } from "./route.ts";
+import { openSession, type Session } from "./session.ts";
+
+/** One entry of a recording; `at` is null where the time is not told. */
+export type Recorded =
+  | { readonly type: "line"; readonly from: "agent" | "host"; readonly line: unknown; readonly at: number | null }
+  | { readonly type: "unreadable"; readonly text: string; readonly error: string; readonly at: number | null }
+  | { readonly type: "exit"; readonly exit: Exit; readonly at: number | null };
+
+export interface ConvertOptions {
+  readonly adapter: Adapter;
+  /** Events carry the native line that caused them. */
+  readonly includeRaw?: boolean;
+}
+
+export interface Converter {
+  readonly step: (recorded: Recorded) => readonly UniversalEvent[];
+  /** The input is over: what is still open ends, with evidence `exit`. */
+  readonly end: () => readonly UniversalEvent[];
+}
+
+/** The name of a session whose agent never told its own. */
+const UNNAMED = "convert";
+
+/** Lines that may come before the one that tells the session's id. */
+const UNNAMED_LINES = 500;
+
+/** Requests of ours that may wait for their answers. */
+const ASKED_LINES = 1000;
+
+const WEEK_MS = 604_800_000;
+
+// The person in a recording took the time they took, and a silent agent went on or did not: only the grace runs.
+const policy: TurnPolicy = {
+  ...defaultPolicy,
+  watchdogMs: WEEK_MS,
+  unattended: { policy: "park", deadlineMs: WEEK_MS },
+};
+
+type Input = Exclude<Recorded, { type: "exit" }>;
+type Timed<Entry> = Entry & { readonly at: number };
+
+interface Member {
+  readonly session: Session;
+  /** Its agent has gone, and nothing was heard since. */
+  gone: boolean;
+}
+
+interface State {
+  readonly adapter: Adapter;
+  readonly includeRaw: boolean;
+  readonly routes: RouteState;
+  readonly sessions: Map<string, Member>;
+  /** Where the last line went: what belongs to nobody in particular is told there. */
+  latest: string | null;
+  /** Lines about the connection, before there is a session. */
+  early: Timed<Input>[];
+  /** Our requests that name no thread: they are told where their answers go. */
+  readonly asked: Map<string, Timed<Input>>;
+  at: number;
+  events: UniversalEvent[];
+}
+
+export function openConverter({ adapter, includeRaw = false }: ConvertOptions): Converter {
+  const state: State = {
+    adapter,
+    includeRaw,
+    routes: startRoutes(),
+    sessions: new Map(),
+    latest: null,
+    early: [],
+    asked: new Map(),
+    at: 0,
+    events: [],
+  };
+  const name = adapter.route === null ? nameFinder(adapter) : null;
+  return {
+    step: (recorded) => collect(state, () => take(state, recorded, name)),
+    end: () => collect(state, () => finish(state)),
+  };
+}
+
+/** All events of a recording. */
+export function convertLines(
+  adapter: Adapter,
+  recording: Iterable<Recorded>,
+  options: { readonly includeRaw?: boolean } = {},
+): UniversalEvent[] {
+  const converter = openConverter({ adapter, ...options });
+  const events: UniversalEvent[] = [];
+  for (const recorded of recording) events.push(...converter.step(recorded));
+  events.push(...converter.end());
+  return events;
+}
+
+function collect(state: State, work: () => void): readonly UniversalEvent[] {
+  work();
+  const { events } = state;
+  state.events = [];
+  return events;
+}
+
+type NameFinder = (line: Input) => string | null;
+
+function take(state: State, recorded: Recorded, name: NameFinder | null): void {
+  // A recording that goes back in time, or does not tell it, stands still.
+  state.at = Math.max(state.at, recorded.at ?? 0);
+  const { at } = state;
+  if (recorded.type === "exit") return disconnect(state, { ...recorded, at });
+  const input: Timed<Input> = { ...recorded, at };
+  if (name !== null) takeUnrouted(state, input, name);
+  else if (input.type === "unreadable") deliver(state, { session: state.latest, input });
+  else takeRouted(state, input);
+}
+
+/** One session: its first lines wait until one of them tells its id. */
+function takeUnrouted(state: State, input: Timed<Input>, name: NameFinder): void {
+  const found = state.latest === null ? name(input) : null;
+  if (found !== null) open(state, found);
+  deliver(state, { session: state.latest, input });
+}
+
+function nameFinder(adapter: Adapter): NameFinder {
+  const scout = adapter.open();
+  return (input) => {
+    if (input.type !== "line") return null;
+    for (const report of scout.step({ type: "line", from: input.from, line: input.line, at: 0 })) {
+      if (report.type === "session" && report.native_session_id !== undefined) return report.native_session_id;
+    }
+    return null;
+  };
+}
+
+function takeRouted(state: State, input: Timed<Extract<Input, { type: "line" }>>): void {
+  const { routes, adapter, asked } = state;
+  const route = adapter.route?.(input.line) ?? { thread: null };
+  const { request, thread } = route;
+  if (input.from === "host") {
+    if (request !== undefined && thread === null && asked.size < ASKED_LINES) return void asked.set(request, input);
+    const owner = thread === null ? undefined : routes.owners.get(thread);
+    if (request !== undefined && owner !== undefined) sent(routes, { request, session: owner });
+    const { request: _, ...unasked } = route;
+    return follow(state, routeLine(routes, { route: unasked, line: input }));
+  }
+  const question = request === undefined ? undefined : asked.get(request);
+  if (request !== undefined) asked.delete(request);
+  for (const routed of routeLine(routes, { route, line: input })) {
+    // The question is told right before its answer, once it is known whose it was.
+    if (question !== undefined && routed.type === "deliver" && routed.line === input) {
+      follow(state, [{ ...routed, line: question }]);
+    }
+    follow(state, [routed]);
+  }
+}
+
+function follow(state: State, routed: readonly Routed[]): void {
+  for (const one of routed) {
+    if (one.type === "root") open(state, one.session);
+    else if (isInput(one.line)) deliver(state, { session: one.session, input: one.line });
+  }
+}
+
+// What the router holds for us is what we gave it.
+const isInput = (value: unknown): value is Timed<Input> => typeof value === "object" && value !== null && "at" in value;
+
+function open(state: State, id: string): void {
+  if (state.sessions.has(id)) return;
+  const session = openSession({ sessionId: sessionId(id), adapter: state.adapter, policy, connected: true });
+  const member: Member = { session, gone: false };
+  state.sessions.set(id, member);
+  state.latest = id;
+  const { early } = state;
+  state.early = [];
+  for (const input of early) feed(state, member, inputOf(input));
+}
+
+/** Session null: it concerns all of them, or the first one to come. */
+function deliver(state: State, { session, input }: { session: string | null; input: Timed<Input> }): void {
+  if (state.sessions.size === 0 && state.early.length >= UNNAMED_LINES) open(state, UNNAMED);
+  if (state.sessions.size === 0) return void state.early.push(input);
+  const target = session === null ? undefined : state.sessions.get(session);
+  if (target === undefined) {
+    for (const each of state.sessions.values()) feed(state, each, inputOf(input));
+    return;
+  }
+  state.latest = session;
+  feed(state, target, inputOf(input));
+}
+
+/** An HTTP answer is heard as one, like in a live session. */
+function inputOf(input: Timed<Input>): SessionInput {
+  if (input.type !== "line" || input.from !== "agent") return input;
+  const response = responseOf(input.line);
+  return response === null ? input : { type: "response", ...response, at: input.at };
+}
+
+function responseOf(line: unknown): { readonly id: string; readonly status: number; readonly body: unknown } | null {
+  if (typeof line !== "object" || line === null || !("response" in line) || Object.keys(line).length !== 1) return null;
+  const { response } = line;
+  if (typeof response !== "object" || response === null || !("id" in response) || !("status" in response)) return null;
+  if (typeof response.id !== "string" || typeof response.status !== "number") return null;
+  return { id: response.id, status: response.status, body: "body" in response ? response.body : null };
+}
+
+function feed(state: State, member: Member, input: SessionInput): void {
+  const { session } = member;
+  // What would have been due before this line came.
+  for (let due = session.wakeAt(); due !== null && due < input.at; ) {
+    gather(state, session.step({ type: "tick", at: due }));
+    const next = session.wakeAt();
+    if (next === due) break;
+    due = next;
+  }
+  gather(state, session.step(input));
+  member.gone = input.type === "disconnected";
+}
+
+function gather(state: State, { events, native }: SessionOutput): void {
+  for (const event of events) {
+    const cause = state.includeRaw ? native.find(({ line }) => line === event.cause.line) : undefined;
+    state.events.push(cause === undefined ? event : { ...event, raw: cause.native });
+  }
+}
+
+function disconnect(state: State, { exit, at }: { readonly exit: Exit; readonly at: number }): void {
+  if (state.sessions.size === 0 && state.early.length > 0) open(state, UNNAMED);
+  for (const member of state.sessions.values()) {
+    if (!member.gone) feed(state, member, { type: "disconnected", exit, at });
+  }
+}
+
+function finish(state: State): void {
+  follow(state, releaseAll(state.routes));
+  for (const input of state.asked.values()) deliver(state, { session: null, input });
+  disconnect(state, { exit: { code: null, signal: null }, at: state.at });
+}
