@@ -1,0 +1,117 @@
+/** One daemon per data folder: a file that says which process it is and where it listens. A dead one's is taken over. */
+import { closeSync, linkSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { ApiError } from "../protocol/errors.ts";
+import { isAlive, ownProcess } from "./process-table.ts";
+
+const LOCK_FILE = "daemon.lock";
+/** Several may find the same dead lock at once; each loses at most against those who were there. */
+const ATTEMPTS = 20;
+
+export interface DaemonInfo {
+  readonly pid: number;
+  readonly started: string;
+  /** Empty until it listens. */
+  readonly url: string;
+}
+
+export interface DaemonLock {
+  /** It listens: others can find it now. */
+  readonly publish: (url: string) => void;
+  readonly release: () => void;
+}
+
+/** Throws `session_owned` naming the daemon that has the folder. */
+export function lockDaemon(folder: string): DaemonLock {
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const file = join(folder, LOCK_FILE);
+  const own = ownProcess();
+  for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+    if (create(file, { ...own, url: "" })) return held(file, own);
+    const other = read(file);
+    if (other !== null && isAlive(other)) throw isTaken(folder, other);
+    takeAway(file, other);
+  }
+  throw new ApiError("storage_error", `${file} could not be taken: remove it if no Franca daemon runs on ${folder}.`);
+}
+
+/** The daemon that listens for this folder, or null. */
+export async function daemonOf(folder: string): Promise<DaemonInfo | null> {
+  const info = read(join(folder, LOCK_FILE));
+  return info !== null && info.url !== "" && isAlive(info) ? info : null;
+}
+
+function held(file: string, own: Omit<DaemonInfo, "url">): DaemonLock {
+  return {
+    publish: (url) => replace(file, { ...own, url }),
+    release() {
+      const info = read(file);
+      if (info?.pid === own.pid && info.started === own.started) rmSync(file, { force: true });
+    },
+  };
+}
+
+const isTaken = (folder: string, { pid, url }: DaemonInfo): ApiError =>
+  new ApiError(
+    "session_owned",
+    `A Franca daemon runs on ${folder} already (process ${pid}${url === "" ? "" : `, ${url}`}): ` +
+      "use that one, stop it, or choose another data folder.",
+  );
+
+/** The link is the test and the taking in one: of several, exactly one succeeds, and nobody reads half a file. */
+function create(file: string, info: DaemonInfo): boolean {
+  const draft = `${file}.${process.pid}`;
+  writeFileSync(draft, JSON.stringify(info), { mode: 0o600 });
+  try {
+    linkSync(draft, file);
+    return true;
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "EEXIST") return false;
+    throw new ApiError("storage_error", `${file} could not be written: make its folder writable.`, { cause: error });
+  } finally {
+    rmSync(draft, { force: true });
+  }
+}
+
+function replace(file: string, info: DaemonInfo): void {
+  const draft = `${file}.${process.pid}`;
+  writeFileSync(draft, JSON.stringify(info), { mode: 0o600 });
+  renameSync(draft, file);
+}
+
+/** Only the lock that was found dead: one that somebody has just made in its place stays. */
+function takeAway(file: string, dead: DaemonInfo | null): void {
+  const guard = `${file}.taking`;
+  try {
+    closeSync(openSync(guard, "wx"));
+  } catch {
+    return;
+  }
+  try {
+    const now = read(file);
+    if (now === null || (dead !== null && now.pid === dead.pid && now.started === dead.started)) {
+      rmSync(file, { force: true });
+    }
+  } finally {
+    rmSync(guard, { force: true });
+  }
+}
+
+function read(file: string): DaemonInfo | null {
+  try {
+    const info: unknown = JSON.parse(readFileSync(file, "utf8"));
+    return isInfo(info) ? info : null;
+  } catch {
+    return null;
+  }
+}
+
+const isInfo = (value: unknown): value is DaemonInfo =>
+  typeof value === "object" &&
+  value !== null &&
+  "pid" in value &&
+  typeof value.pid === "number" &&
+  "started" in value &&
+  typeof value.started === "string" &&
+  "url" in value &&
+  typeof value.url === "string";

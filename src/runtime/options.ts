@@ -1,0 +1,59 @@
+/** What the runtime is opened with. `server/compose.ts` fills it in from flags, config and the tables of agents. */
+import type { Adapter, InProcessAgent } from "../core/adapter.ts";
+import type { Proposal, TurnPolicy } from "../core/input.ts";
+import type { Snapshot } from "../core/snapshot.ts";
+import type { SessionId, TurnId } from "../protocol/ids.ts";
+import type { ModelSummary } from "../protocol/resources.ts";
+import type { Logger } from "./logger.ts";
+
+export interface RuntimeOptions {
+  readonly adapters: readonly Adapter[];
+  /** Agents that run inside this process, by the name their launch gives. */
+  readonly inProcess: Readonly<Record<string, InProcessAgent>>;
+  readonly logger: Logger;
+  /** Where the log is kept. */
+  readonly store: { readonly kind: "memory" } | SqliteStore;
+  /** Where agents are installed (`franca agents install`). */
+  readonly toolsFolder: string;
+  /**
+   * A daemon takes up what dead owners left: it ends their turns and runs their queues, now and while it runs. An
+   * embedded runtime beside others ends the turns of dead owners when it starts, and runs only what it is asked to.
+   */
+  readonly role: "daemon" | "embedded";
+  /** The version of the code: checkpoints of another one are rebuilt. */
+  readonly version: string;
+  /** What sessions get that ask for nothing else. */
+  readonly policy?: Partial<TurnPolicy>;
+  /** Names of our environment passed on to agents besides the usual ones. */
+  readonly passEnv?: readonly string[];
+  /** Our own token, never to be stored or logged. */
+  readonly token?: string | null;
+  /** How long an agent with nothing to do keeps running. */
+  readonly idleMs?: number;
+  /** How an agent is stopped: milliseconds after the interrupt. */
+  readonly stop?: { readonly terminateMs: number; readonly killMs: number };
+  /** Which models an agent has; without it, none are listed. */
+  readonly models?: (agent: string) => Promise<{
+    readonly models: readonly ModelSummary[];
+    readonly defaultModel?: string;
+  }>;
+  /** Asked when a turn is about to settle; sessions get `askPlugins` in their policy when it is there. */
+  readonly settle?: (settlement: Settlement) => Promise<readonly Proposal[]>;
+  /** Where sessions work that name no directory. */
+  readonly directory?: string;
+}
+
+export interface SqliteStore {
+  readonly kind: "sqlite";
+  readonly folder: string;
+  readonly durability?: "normal" | "full";
+  /** New prompts are refused, and running turns ended, when the log has grown to this. */
+  readonly quotaBytes?: number;
+}
+
+export interface Settlement {
+  readonly session: SessionId;
+  readonly turn_id: TurnId;
+  readonly snapshot: Snapshot;
+  readonly signal: AbortSignal;
+}
