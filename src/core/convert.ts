@@ -6,11 +6,19 @@ import { defaultPolicy, type SessionInput, type SessionOutput, type TurnPolicy }
 import { type Routed, type RouteState, releaseAll, routeLine, sent, startRoutes } from "./route.ts";
 import { openSession, type Session } from "./session.ts";
 
-/** One entry of a recording; `at` is null where the time is not told. */
-export type Recorded =
-  | { readonly type: "line"; readonly from: "agent" | "host"; readonly line: unknown; readonly at: number | null }
-  | { readonly type: "unreadable"; readonly text: string; readonly error: string; readonly at: number | null }
-  | { readonly type: "exit"; readonly exit: Exit; readonly at: number | null };
+/** One entry of a recording; `at` is null where the time is not told. `place` is its line number, for messages. */
+export type Recorded = { readonly at: number | null; readonly place?: number } & (
+  | { readonly type: "line"; readonly from: "agent" | "host"; readonly line: unknown }
+  | { readonly type: "unreadable"; readonly text: string; readonly error: string }
+  | { readonly type: "exit"; readonly exit: Exit }
+);
+
+/** The lines that were not understood. */
+export interface Misread {
+  readonly count: number;
+  /** The first few. */
+  readonly first: readonly { readonly place: number; readonly error: string }[];
+}
 
 export interface ConvertOptions {
   readonly adapter: Adapter;
@@ -22,6 +30,7 @@ export interface Converter {
   readonly step: (recorded: Recorded) => readonly UniversalEvent[];
   /** The input is over: what is still open ends, with evidence `exit`. */
   readonly end: () => readonly UniversalEvent[];
+  readonly misread: () => Misread;
 }
 
 /** The name of a session whose agent never told its own. */
@@ -32,6 +41,8 @@ const UNNAMED_LINES = 500;
 
 /** Requests of ours that may wait for their answers. */
 const ASKED_LINES = 1000;
+
+const SHOWN_MISREAD = 5;
 
 const WEEK_MS = 604_800_000;
 
@@ -64,6 +75,7 @@ interface State {
   readonly asked: Map<string, Timed<Input>>;
   at: number;
   events: UniversalEvent[];
+  misread: { count: number; readonly first: { readonly place: number; readonly error: string }[]; latest: number };
 }
 
 export function openConverter({ adapter, includeRaw = false }: ConvertOptions): Converter {
@@ -77,11 +89,13 @@ export function openConverter({ adapter, includeRaw = false }: ConvertOptions): 
     asked: new Map(),
     at: 0,
     events: [],
+    misread: { count: 0, first: [], latest: 0 },
   };
   const name = adapter.route === null ? nameFinder(adapter) : null;
   return {
     step: (recorded) => collect(state, () => take(state, recorded, name)),
     end: () => collect(state, () => finish(state)),
+    misread: () => state.misread,
   };
 }
 
@@ -176,7 +190,7 @@ function open(state: State, id: string): void {
   state.latest = id;
   const { early } = state;
   state.early = [];
-  for (const input of early) feed(state, member, inputOf(input));
+  for (const input of early) hear(state, member, input);
 }
 
 /** Session null: it concerns all of them, or the first one to come. */
@@ -185,11 +199,27 @@ function deliver(state: State, { session, input }: { session: string | null; inp
   if (state.sessions.size === 0) return void state.early.push(input);
   const target = session === null ? undefined : state.sessions.get(session);
   if (target === undefined) {
-    for (const each of state.sessions.values()) feed(state, each, inputOf(input));
+    for (const each of state.sessions.values()) hear(state, each, input);
     return;
   }
   state.latest = session;
-  feed(state, target, inputOf(input));
+  hear(state, target, input);
+}
+
+function hear(state: State, member: Member, input: Timed<Input>): void {
+  const before = state.events.length;
+  feed(state, member, inputOf(input));
+  for (const event of state.events.slice(before)) {
+    if (event.type === "agent.unparsed") noteMisread(state, { place: input.place ?? 0, error: event.data.error });
+  }
+}
+
+/** A line that concerns several sessions counts once. */
+function noteMisread({ misread }: State, one: { readonly place: number; readonly error: string }): void {
+  if (one.place !== 0 && one.place === misread.latest) return;
+  misread.latest = one.place;
+  misread.count += 1;
+  if (misread.first.length < SHOWN_MISREAD) misread.first.push(one);
 }
 
 /** An HTTP answer is heard as one, like in a live session. */

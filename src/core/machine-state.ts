@@ -102,6 +102,7 @@ export interface MachineState {
   /** `closing`: we asked for its end and wait to hear of it; prompts wait in the queue until then. */
   connection: "closed" | "opening" | "open" | "closing";
   closingAt: number;
+  readonly recorded: boolean;
   started: boolean;
   ended: boolean;
   native_session_id: string | null;
@@ -138,7 +139,7 @@ export function emit(state: MachineState, out: MachineOutput[], draft: Draft, op
   out.push({
     type: "event",
     draft,
-    turn_id: state.turn?.id ?? null,
+    turn_id: draft.type === "session.started" ? null : (state.turn?.id ?? null),
     source: options.source ?? "agent",
     synthetic: options.synthetic ?? false,
     rule: options.rule ?? null,

@@ -54,6 +54,7 @@ export function startMachine({ sessionId, adapter, policy, connected, foreign }:
     heardAt: 0,
     connection: connected ? "open" : "closed",
     closingAt: 0,
+    recorded: connected,
     started: false,
     ended: false,
     native_session_id: null,
@@ -83,6 +84,8 @@ export function stepMachine(state: MachineState, input: MachineInput): readonly 
       break;
     case "heard":
       state.heardAt = state.at;
+      // In a recording the next process needs no announcement: it is there when it speaks.
+      if (state.recorded && state.connection === "closed") state.connection = "open";
       if (!state.ended) for (const report of input.reports) onReport(state, out, report);
       break;
     case "command":
