@@ -3,4 +3,5 @@ export { DEFAULT_MODE, DEFAULT_MODEL, OPENCODE_VERSION } from "./describe.ts";
 export { openCodeSessionId, projectId, slugOf } from "./ids.ts";
 export { openCodeFold } from "./project.ts";
 export { defaultOptions, type OpenCodeOptions, type State as OpenCodeState } from "./state.ts";
+export { summariseOpenCode } from "./summary.ts";
 export { toolMappings } from "./tools.ts";

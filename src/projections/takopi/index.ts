@@ -2,3 +2,4 @@
 export { takopiFold } from "./project.ts";
 export { resumeLine } from "./resume.ts";
 export type { State as TakopiState, TakopiOptions } from "./state.ts";
+export { summariseTakopi } from "./summary.ts";
