@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { Command, CommanderError } from "commander";
 import { ApiError } from "../protocol/errors.ts";
+import { CommandError, UsageError } from "./usage.ts";
 
 /** What a command's file exports: it adds options, arguments and the action to the command it is given. */
 export interface CommandModule {
@@ -52,9 +53,10 @@ export async function main(argv: readonly string[]): Promise<void> {
 function exitCode(error: unknown): number {
   // Commander has said it already; its own exit code for wrong usage is 1, which is ours for a failure.
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : USAGE;
-  if (!(error instanceof ApiError)) throw error;
+  const isOurs = error instanceof UsageError || error instanceof CommandError || error instanceof ApiError;
+  if (!isOurs) throw error;
   process.stderr.write(`franca: ${error.message}\n`);
-  return FAILED;
+  return error instanceof UsageError ? USAGE : FAILED;
 }
 
 function packageVersion(): string {
