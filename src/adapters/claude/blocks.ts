@@ -1,0 +1,260 @@
+/**
+ * What the model says: whole blocks (`assistant`) and their deltas (`stream_event`) merged into one item per block.
+ * The whole comes before the stream's own stop of the block and repeats the deltas: it replaces, it never appends.
+ */
+import type { ItemHead, Report } from "../../core/report.ts";
+import type { ClaudeAssistant, ClaudeBlock, ClaudeStream, JsonObject } from "../../dialects/claude.ts";
+import { isText, readBlock } from "../../dialects/claude-guard.ts";
+import type { ContentPart, Subagent } from "../../protocol/items.ts";
+import { beginCall, completeCall } from "./calls.ts";
+import { onToolResult } from "./results.ts";
+import { type Block, type Message, madeKey, type State } from "./state.ts";
+import { subagentOf } from "./tasks.ts";
+import { stepUsage } from "./usage.ts";
+
+export function onAssistant(state: State, line: ClaudeAssistant): Report[] {
+  const out: Report[] = [];
+  const subagent = subagentOf(state, out, line);
+  const { id, content, stop_reason, usage } = line.message;
+  const message = messageFor(state, { id, subagent });
+  if (subagent === undefined) state.told = message;
+  const blocks = content.map(readBlock);
+  for (const [index, block] of blocks.entries()) {
+    const ordinal = placeOf(message, { block, index, whole: blocks.length > 1 });
+    message.next = Math.max(message.next, ordinal + 1);
+    // An interrupted message is told as far as it came.
+    const broken = line.aborted === true || (state.interrupting && subagent === undefined);
+    out.push(...onBlock(state, { message, ordinal, block, broken }));
+  }
+  // Told as a whole and never streamed: its usage is final, where the stream's would have said so.
+  if (isText(stop_reason) && !message.streamed && usage !== undefined && subagent === undefined) {
+    out.push(...stepUsage(state, { message_id: id, finish: stop_reason, usage }));
+  }
+  return out;
+}
+
+export function onStream(state: State, line: ClaudeStream): Report[] {
+  const { event } = line;
+  if (event.type === "message_start") {
+    const out = failOpen(state.streaming);
+    const subagent = subagentOf(state, out, line);
+    const message = messageFor(state, { id: event.message.id, subagent });
+    message.streamed = true;
+    message.usage = event.message.usage ?? {};
+    state.streaming = message;
+    return out;
+  }
+  const message = streamed(state, line);
+  if (message === null) return [];
+  switch (event.type) {
+    case "content_block_start":
+      return onBlockStart(state, { message, index: event.index, block: event.content_block });
+    case "content_block_delta":
+      return onBlockDelta(state, { message, index: event.index, delta: event.delta });
+    case "message_delta": {
+      const { stop_reason } = event.delta;
+      if (!isText(stop_reason)) return [];
+      const usage = { ...message.usage, ...event.usage };
+      return stepUsage(state, { message_id: message.id, finish: stop_reason, usage });
+    }
+    case "message_stop":
+      // Whole blocks come before their stop, so what is open now was abandoned (transcripts/claude/midstream-error-event). The older
+      // spelling tells the whole afterwards.
+      return line.type === "stream" ? [] : failOpen(message);
+    case "content_block_stop":
+    case "ping":
+    case "error":
+      return [];
+  }
+}
+
+/** Streamed blocks of which the whole never came: broken off. */
+export function failOpen(message: Message | null): Report[] {
+  const out: Report[] = [];
+  for (const block of message?.blocks.values() ?? []) {
+    if (!block.open) continue;
+    block.open = false;
+    out.push({ type: "close", key: block.key, status: "failed" });
+  }
+  return out;
+}
+
+/** The message a stream event speaks of; null when it repeats one that was told as a whole. */
+function streamed(state: State, line: ClaudeStream): Message | null {
+  const named = line.api_message_id === undefined ? undefined : state.messages.get(line.api_message_id);
+  if (named !== undefined) return named;
+  if (state.streaming !== null) return state.streaming;
+  if (state.told !== null) return null;
+  state.streaming = newMessage({ id: null, subagent: undefined });
+  return state.streaming;
+}
+
+function messageFor(state: State, { id, subagent }: { id: string; subagent: Subagent | undefined }): Message {
+  const known = state.messages.get(id);
+  if (known !== undefined) return known;
+  const nameless = state.streaming;
+  const message =
+    nameless !== null && nameless.id === null && subagent === undefined ? nameless : newMessage({ id, subagent });
+  state.messages.set(id, message);
+  return message;
+}
+
+const newMessage = ({ id, subagent }: Pick<Message, "id" | "subagent">): Message => ({
+  id,
+  subagent,
+  blocks: new Map(),
+  next: 0,
+  parent: null,
+  streamed: false,
+  usage: {},
+});
+
+const typeOf = (block: ClaudeBlock): Block["type"] =>
+  block.type === "tool_use" || block.type === "server_tool_use"
+    ? "tool"
+    : block.type === "thinking"
+      ? "thinking"
+      : "text";
+
+/** Which block of its message a whole block is: the streamed one it completes, else the next. */
+function placeOf(
+  message: Message,
+  { block, index, whole }: { block: ClaudeBlock; index: number; whole: boolean },
+): number {
+  const type = typeOf(block);
+  for (const [ordinal, known] of message.blocks) {
+    if (type === "tool" && known.type === "tool" && "id" in block && known.key === block.id) return ordinal;
+    if (type !== "tool" && known.open && known.type === type) return ordinal;
+  }
+  return whole ? index : message.next;
+}
+
+function onBlock(
+  state: State,
+  { message, ordinal, block, broken }: { message: Message; ordinal: number; block: ClaudeBlock; broken: boolean },
+): Report[] {
+  const status = broken ? "failed" : "completed";
+  switch (block.type) {
+    case "text":
+      return closeBlock(state, { message, ordinal, status, part: { type: "text", text: block.text } });
+    case "thinking":
+      return closeBlock(state, { message, ordinal, status, part: reasoning(block.thinking) });
+    case "tool_use":
+    case "server_tool_use": {
+      const out = parentFor(state, message);
+      message.blocks.set(ordinal, { key: block.id, type: "tool", open: false });
+      return [...out, ...completeCall(state, { message, call: block })];
+    }
+    case "tool_result":
+      return onToolResult(state, { block, told: undefined, meta: undefined, subagent: message.subagent });
+    case "image":
+    case "other": {
+      // Thinking that the provider keeps to itself is shown as such; other blocks are kept as they are.
+      const native = block.type === "other" ? block.native : {};
+      if (native.type === "redacted_thinking") {
+        const part: ContentPart = { type: "reasoning", text: "", visibility: "private" };
+        return closeBlock(state, { message, ordinal, status, part });
+      }
+      return closeBlock(state, { message, ordinal, status, part: { type: "json", json: native } });
+    }
+  }
+}
+
+const reasoning = (text: string): ContentPart => ({ type: "reasoning", text, visibility: "public" });
+
+function closeBlock(
+  state: State,
+  {
+    message,
+    ordinal,
+    status,
+    part,
+  }: { message: Message; ordinal: number; status: "completed" | "failed"; part: ContentPart },
+): Report[] {
+  const known = message.blocks.get(ordinal);
+  const key = known?.key ?? blockKey(state, { message, ordinal });
+  message.blocks.set(ordinal, { key, type: part.type === "reasoning" ? "thinking" : "text", open: false });
+  message.parent = key;
+  const out: Report[] = known === undefined ? [{ type: "open", item: blockHead(message, { key, part }) }] : [];
+  out.push({ type: "close", key, status, content: [part] });
+  return out;
+}
+
+function onBlockStart(
+  state: State,
+  { message, index, block }: { message: Message; index: number; block: JsonObject },
+): Report[] {
+  if (message.blocks.has(index)) return [];
+  const started = readBlock(block);
+  switch (started.type) {
+    case "text":
+      return openBlock(state, { message, ordinal: index, part: { type: "text", text: "" } });
+    case "thinking":
+      return openBlock(state, { message, ordinal: index, part: reasoning("") });
+    case "tool_use":
+    case "server_tool_use": {
+      const out = parentFor(state, message);
+      message.blocks.set(index, { key: started.id, type: "tool", open: true });
+      return [...out, ...beginCall(state, { message, call: started })];
+    }
+    default:
+      // Whatever else it is comes as a whole.
+      return [];
+  }
+}
+
+function onBlockDelta(
+  state: State,
+  { message, index, delta }: { message: Message; index: number; delta: JsonObject },
+): Report[] {
+  const piece = delta.type === "text_delta" ? delta.text : delta.type === "thinking_delta" ? delta.thinking : undefined;
+  // Tool input, signatures and citations are told with the whole block.
+  if (!isText(piece)) return [];
+  const part = delta.type === "text_delta" ? ("text" as const) : ("reasoning" as const);
+  const out: Report[] = [];
+  if (!message.blocks.has(index)) {
+    const empty: ContentPart = part === "text" ? { type: "text", text: "" } : reasoning("");
+    out.push(...openBlock(state, { message, ordinal: index, part: empty }));
+  }
+  const block = message.blocks.get(index);
+  // A delta after the whole repeats it.
+  if (block === undefined || !block.open) return out;
+  out.push({ type: "delta", key: block.key, part, delta: piece });
+  return out;
+}
+
+function openBlock(
+  state: State,
+  { message, ordinal, part }: { message: Message; ordinal: number; part: ContentPart },
+): Report[] {
+  const key = blockKey(state, { message, ordinal });
+  message.blocks.set(ordinal, { key, type: part.type === "reasoning" ? "thinking" : "text", open: true });
+  message.next = Math.max(message.next, ordinal + 1);
+  message.parent = key;
+  return [{ type: "open", item: blockHead(message, { key, part }) }];
+}
+
+/** A message that begins with a tool call gets an empty item, so that the call has a parent. */
+function parentFor(state: State, message: Message): Report[] {
+  if (message.parent !== null) return [];
+  const key = message.id === null ? madeKey(state, "message") : `${message.id}/empty`;
+  message.parent = key;
+  const item = { ...blockHead(message, { key, part: { type: "text", text: "" } }), content: [] };
+  return [
+    { type: "open", item, synthetic: true },
+    { type: "close", key, status: "completed" },
+  ];
+}
+
+const blockKey = (state: State, { message, ordinal }: { message: Message; ordinal: number }): string =>
+  message.id === null ? madeKey(state, "block") : `${message.id}/${ordinal}`;
+
+const blockHead = (message: Message, { key, part }: { key: string; part: ContentPart }): ItemHead => ({
+  key,
+  native_item_id: message.id,
+  kind: "message",
+  role: "assistant",
+  ...(message.id === null ? {} : { message_id: message.id }),
+  ...(message.subagent === undefined ? {} : { subagent: message.subagent }),
+  content: [part],
+});

@@ -1,0 +1,95 @@
+/** How Claude Code is started: one long-lived process per session, stream-json both ways, permissions asked on stdio. */
+import type { Binary, Capabilities, Launch, LaunchOptions, McpServer } from "../../core/adapter.ts";
+import type { PermissionMode } from "../../protocol/events.ts";
+import { ROOT_REFUSED } from "./end.ts";
+
+export const capabilities: Capabilities = {
+  permissions: true,
+  questions: true,
+  steer: true,
+  resume: true,
+  fork: true,
+  compact: true,
+  shell: false,
+  images: true,
+  mcp: true,
+  systemPrompt: true,
+  deltas: true,
+  todos: true,
+  subagents: true,
+  reasoning: true,
+  cost: true,
+  echoesPrompts: false,
+  permissionModes: ["default", "plan", "acceptEdits", "bypass"],
+  set: ["model", "permission_mode"],
+};
+
+export const binary: Binary = {
+  name: "claude",
+  package: "@anthropic-ai/claude-code",
+  fallbacks: [
+    "@anthropic-ai/claude-code-{platform}-{arch}/claude",
+    "@anthropic-ai/claude-code-{platform}-{arch}-musl/claude",
+  ],
+  versionArgs: ["--version"],
+  credentialEnv: ["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"],
+  credentialFiles: [".claude/.credentials.json"],
+};
+
+/** Our word for a permission mode in the CLI's. */
+export const nativeMode = (mode: PermissionMode): string => (mode === "bypass" ? "bypassPermissions" : mode);
+
+const environment = {
+  // A start that is refused is told on stdout as a result, not on stderr alone.
+  CLAUDE_CODE_STARTUP_FAILURE_RESULTS: "1",
+  // What a subagent says in the foreground; versions that do not know it ignore it.
+  CLAUDE_CODE_FORWARD_SUBAGENT_TEXT: "1",
+  DISABLE_AUTOUPDATER: "1",
+};
+
+export function launch(options: LaunchOptions): Launch {
+  const { permission_mode, asRoot, resume, fork, model, variant, mode, system_prompt } = options;
+  if (permission_mode === "bypass" && asRoot && options.env.IS_SANDBOX !== "1") {
+    return { kind: "refused", code: "mode_not_supported", message: ROOT_REFUSED };
+  }
+  const mcp = mcpConfig(options.mcp);
+  return {
+    kind: "process",
+    command: options.binary ?? binary.name,
+    args: [
+      "-p",
+      "--input-format",
+      "stream-json",
+      "--output-format",
+      "stream-json",
+      "--verbose",
+      "--include-partial-messages",
+      "--permission-prompt-tool",
+      "stdio",
+      "--permission-mode",
+      nativeMode(permission_mode),
+      ...(resume === null ? [] : ["--resume", resume, ...(fork ? ["--fork-session"] : [])]),
+      ...(model === null ? [] : ["--model", model]),
+      ...(variant === null ? [] : ["--effort", variant]),
+      ...(mode === null ? [] : ["--agent", mode]),
+      ...(system_prompt === null ? [] : ["--append-system-prompt", system_prompt]),
+      ...(mcp === null ? [] : ["--mcp-config", mcp]),
+    ],
+    env: environment,
+    lifetime: "session",
+  };
+}
+
+function mcpConfig(servers: Readonly<Record<string, McpServer>>): string | null {
+  const entries = Object.entries(servers);
+  if (entries.length === 0) return null;
+  const mcpServers = Object.fromEntries(
+    entries.map(([name, { command, args, env, url, headers }]) => [
+      name,
+      command === undefined
+        ? { type: "http", url, ...(headers === undefined ? {} : { headers }) }
+        : { command, args: args ?? [], ...(env === undefined ? {} : { env }) },
+    ]),
+  );
+  return JSON.stringify({ mcpServers });
+}

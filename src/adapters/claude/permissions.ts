@@ -1,0 +1,213 @@
+/** Permissions and questions over the control protocol: what the CLI asks, and how our answers are written. */
+import type { Send } from "../../core/adapter.ts";
+import type { Report } from "../../core/report.ts";
+import type { ClaudeControlRequest, ClaudeControlResponse, JsonObject } from "../../dialects/claude.ts";
+import { isObject, isText } from "../../dialects/claude-guard.ts";
+import type { PermissionReply } from "../../protocol/commands.ts";
+import type { Question } from "../../protocol/events.ts";
+import type { Asked, AskedQuestion, State } from "./state.ts";
+import { permissionAction } from "./tools.ts";
+
+export const APPROVE = "Approve the plan";
+export const KEEP_PLANNING = "Keep planning";
+
+export function onControlRequest(state: State, line: ClaudeControlRequest): (Report | Send)[] {
+  const { request, request_id } = line;
+  if (request.subtype !== "can_use_tool" || !isText(request.tool_name)) {
+    // Hooks, MCP relays and the like that we never registered: an answer, so that the CLI does not wait for ever.
+    const error = `Franca does not handle ${request.subtype} requests`;
+    return [
+      { type: "send.line", line: { type: "control_response", response: { subtype: "error", request_id, error } } },
+    ];
+  }
+  if (state.asked.has(request_id)) return [];
+  const call = isText(request.tool_use_id) ? request.tool_use_id : null;
+  if (call !== null) state.askedCalls.add(call);
+  const input = isObject(request.input) ? request.input : {};
+  switch (request.tool_name) {
+    case "AskUserQuestion":
+      return ask(state, { key: request_id, call, input });
+    case "ExitPlanMode":
+      return askPlan(state, { key: request_id, call, input });
+    default:
+      return askPermission(state, { key: request_id, call, input, tool: request.tool_name, request });
+  }
+}
+
+/** The CLI has dropped its request. */
+export function onControlCancel(state: State, key: string): Report[] {
+  const asked = state.asked.get(key);
+  if (asked === undefined) return [];
+  state.asked.delete(key);
+  return [answered(key, asked, null)];
+}
+
+/** Recordings only: what the host answered. */
+export function onHostAnswer(state: State, { response }: ClaudeControlResponse): Report[] {
+  const key = response.request_id;
+  const asked = state.asked.get(key);
+  if (asked === undefined) return [];
+  state.asked.delete(key);
+  const answer = isObject(response.response) ? response.response : {};
+  if (answer.behavior !== "allow") {
+    if (answer.interrupt === true) state.rejected = true;
+    return [answered(key, asked, null)];
+  }
+  return [answered(key, asked, answer)];
+}
+
+export function replyPermission(
+  state: State,
+  { key, reply, message }: { key: string; reply: PermissionReply; message?: string | undefined },
+): Send[] {
+  const asked = state.asked.get(key);
+  if (asked === undefined) return [];
+  state.asked.delete(key);
+  if (reply === "reject") return [deny(state, { key, message })];
+  const rules = reply === "always" && asked.type === "permission" ? { updatedPermissions: rulesFor(asked) } : {};
+  return [respond(key, { behavior: "allow", updatedInput: asked.input, ...rules })];
+}
+
+export function replyQuestion(
+  state: State,
+  { key, answers }: { key: string; answers: readonly (readonly string[])[] },
+): Send[] {
+  const asked = state.asked.get(key);
+  if (asked === undefined) return [];
+  state.asked.delete(key);
+  if (asked.type === "question") {
+    const given = asked.questions.map(({ question }, index) => [question, (answers[index] ?? []).join(", ")]);
+    return [respond(key, { behavior: "allow", updatedInput: { ...asked.input, answers: Object.fromEntries(given) } })];
+  }
+  const [said = KEEP_PLANNING] = answers[0] ?? [];
+  if (said === APPROVE) return [respond(key, { behavior: "allow", updatedInput: asked.input })];
+  return [deny(state, { key, message: said === KEEP_PLANNING ? "The user wants to keep planning." : said })];
+}
+
+export function rejectQuestion(state: State, { key, message }: { key: string; message?: string | undefined }): Send[] {
+  if (!state.asked.delete(key)) return [];
+  return [deny(state, { key, message })];
+}
+
+/** A rejection with a message is for the model, which goes on; one without stops the turn. */
+function deny(state: State, { key, message }: { key: string; message: string | undefined }): Send {
+  if (message !== undefined && message !== "") return respond(key, { behavior: "deny", message });
+  state.rejected = true;
+  return respond(key, { behavior: "deny", message: "The user rejected this.", interrupt: true });
+}
+
+const respond = (key: string, response: JsonObject): Send => ({
+  type: "send.line",
+  line: { type: "control_response", response: { subtype: "success", request_id: key, response } },
+});
+
+interface Asking {
+  readonly key: string;
+  readonly call: string | null;
+  readonly input: JsonObject;
+}
+
+function askPermission(
+  state: State,
+  { key, call, input, tool, request }: Asking & { tool: string; request: JsonObject },
+): Report[] {
+  const suggestions = Array.isArray(request.permission_suggestions) ? request.permission_suggestions : [];
+  state.asked.set(key, { type: "permission", call, input, tool, suggestions });
+  const { description, blocked_path, decision_reason, agent_id } = request;
+  return [
+    {
+      type: "permission",
+      key,
+      action: permissionAction(tool),
+      tool,
+      call_id: call,
+      input,
+      patterns: patternsOf(suggestions),
+      metadata: {
+        ...(isText(description) ? { description } : {}),
+        ...(isText(blocked_path) ? { blocked_path } : {}),
+        ...(isText(decision_reason) ? { reason: decision_reason } : {}),
+        ...(isText(agent_id) ? { subagent_id: agent_id } : {}),
+      },
+    },
+  ];
+}
+
+function ask(state: State, { key, call, input }: Asking): Report[] {
+  const given = Array.isArray(input.questions) ? input.questions.filter(isObject) : [];
+  const questions = given.map(
+    (one, index): Question => ({
+      id: String(index + 1),
+      ...(isText(one.header) ? { header: one.header } : {}),
+      question: isText(one.question) ? one.question : "",
+      options: optionsOf(one.options),
+      multiple: one.multiSelect === true,
+      custom: true,
+    }),
+  );
+  const known = questions.map(
+    ({ question, options }): AskedQuestion => ({ question, labels: options.map(({ label }) => label) }),
+  );
+  state.asked.set(key, { type: "question", call, input, questions: known });
+  return [{ type: "question", key, questions, call_id: call }];
+}
+
+/** Leaving plan mode needs a person's word: the plan itself was told as a message. */
+function askPlan(state: State, { key, call, input }: Asking): Report[] {
+  state.asked.set(key, { type: "plan", call, input });
+  const question: Question = {
+    id: "1",
+    header: "Plan",
+    question: "Is the plan right, and may the work begin?",
+    options: [
+      { label: APPROVE, description: "Leave plan mode and begin" },
+      { label: KEEP_PLANNING, description: "Stay in plan mode; an answer in your own words is given to the agent" },
+    ],
+    multiple: false,
+    custom: true,
+  };
+  return [{ type: "question", key, questions: [question], call_id: call, metadata: { plan: true } }];
+}
+
+function optionsOf(value: unknown): Question["options"] {
+  if (!Array.isArray(value)) return [];
+  return value.filter(isObject).map(({ label, description }) => ({
+    label: isText(label) ? label : "",
+    ...(isText(description) ? { description } : {}),
+  }));
+}
+
+function patternsOf(suggestions: readonly unknown[]): string[] {
+  return suggestions.filter(isObject).flatMap(({ rules }) => {
+    if (!Array.isArray(rules)) return [];
+    return rules.filter(isObject).flatMap(({ ruleContent }) => (isText(ruleContent) ? [ruleContent] : []));
+  });
+}
+
+/** The rules the CLI itself suggests, for this session only; for a tool it suggests none for, the tool as a whole. */
+function rulesFor({ tool, suggestions }: Extract<Asked, { type: "permission" }>): JsonObject[] {
+  const suggested = suggestions.filter(isObject).filter(({ type }) => type === "addRules");
+  if (suggested.length > 0) return suggested.map((rule) => ({ ...rule, destination: "session" }));
+  return [{ type: "addRules", rules: [{ toolName: tool }], behavior: "allow", destination: "session" }];
+}
+
+function answered(key: string, asked: Asked, answer: JsonObject | null): Report {
+  if (asked.type === "permission") {
+    const reply = answer === null ? "reject" : Array.isArray(answer.updatedPermissions) ? "always" : "once";
+    return { type: "permission.answered", key, reply };
+  }
+  if (answer === null) return { type: "question.answered", key, answers: null };
+  if (asked.type === "plan") return { type: "question.answered", key, answers: [[APPROVE]] };
+  const input = isObject(answer.updatedInput) ? answer.updatedInput : {};
+  const given = isObject(input.answers) ? input.answers : {};
+  const answers = asked.questions.map(({ question, labels }) => splitLabels(given[question], labels));
+  return { type: "question.answered", key, answers };
+}
+
+/** Several labels were joined with a comma; a label may hold one itself. */
+function splitLabels(value: unknown, labels: readonly string[]): string[] {
+  if (!isText(value) || value === "") return [];
+  if (labels.includes(value)) return [value];
+  const parts = value.split(", ");
+  return parts.every((part) => labels.includes(part)) ? parts : [value];
+}

@@ -1,0 +1,109 @@
+/** Tool results: their output as text, the images and files in them, and whether the tool ran at all. */
+import type { Report } from "../../core/report.ts";
+import type { ClaudeToolResult } from "../../dialects/claude.ts";
+import { isObject, isText, readBlock } from "../../dialects/claude-guard.ts";
+import type { ContentPart, Subagent } from "../../protocol/items.ts";
+import { resultHead, resultKey } from "./calls.ts";
+import { fileRefs } from "./files.ts";
+import type { State } from "./state.ts";
+import { onAgentResult } from "./tasks.ts";
+import { onTodoTool } from "./todos.ts";
+import { toolKind } from "./tools.ts";
+
+interface Told {
+  readonly block: ClaudeToolResult;
+  /** `tool_use_result`: what the tool returned before it was made into text; a string on errors. */
+  readonly told: unknown;
+  /** The entry of `tool_result_meta` for this call. */
+  readonly meta: unknown;
+  readonly subagent: Subagent | undefined;
+}
+
+export function onToolResult(state: State, { block, told, meta, subagent }: Told): Report[] {
+  const call = block.tool_use_id;
+  const tool = state.tools.get(call);
+  const failed = block.is_error === true;
+  const { output, images } = read(block.content);
+  const name = tool?.name ?? "";
+  const exitCode = failed && toolKind(name) === "command" ? EXIT_CODE.exec(output)?.[1] : undefined;
+  const content: ContentPart[] = [
+    {
+      type: "tool_result",
+      call_id: call,
+      output,
+      is_error: failed,
+      ...(exitCode === undefined ? {} : { exit_code: Number(exitCode) }),
+    },
+    ...images,
+    ...(failed ? [] : fileRefs({ name, input: tool?.input, told })),
+  ];
+  const denied = failed && wasDenied({ meta, output });
+  const out: Report[] = denied ? denial(state, { call, output }) : [];
+  out.push({
+    type: "close",
+    key: resultKey(call),
+    status: failed ? "failed" : "completed",
+    content,
+    item: resultHead({ call, subagent: tool?.subagent ?? subagent }),
+    ...(denied ? { denied } : {}),
+  });
+  if (!failed && tool !== undefined && tool.subagent === undefined) {
+    out.push(...onTodoTool(state.todos, { name, input: tool.input, told, output }));
+  }
+  out.push(...onAgentResult(state, { call, told, failed }));
+  return out;
+}
+
+/** A rule said no and no person was asked: told once, by a line of its own or by the result. */
+export function denial(state: State, { call, output }: { call: string; output: string }): Report[] {
+  if (state.askedCalls.has(call) || state.denials.has(call)) return [];
+  state.denials.add(call);
+  const key = `${call}/denied`;
+  const subagent = state.tools.get(call)?.subagent;
+  const content: ContentPart[] = [{ type: "status", label: "permission_denied", detail: output }];
+  const item = {
+    key,
+    native_item_id: call,
+    kind: "status" as const,
+    role: "system" as const,
+    parent: call,
+    ...(subagent === undefined ? {} : { subagent }),
+    content,
+  };
+  return [
+    { type: "open", item },
+    { type: "close", key, status: "completed", content },
+  ];
+}
+
+const EXIT_CODE = /^Exit code (\d+)/;
+
+// The words of versions that do not tell `tool_result_meta`.
+const DENIALS = [
+  "The user doesn't want to proceed with this tool use",
+  "The user doesn't want to take this action right now",
+  "Permission to use ",
+  "Claude requested permissions to ",
+  "Tool permission request failed",
+  "Tool permission stream closed",
+];
+
+function wasDenied({ meta, output }: { meta: unknown; output: string }): boolean {
+  if (isObject(meta)) return isText(meta.non_execution_kind);
+  return DENIALS.some((words) => output.startsWith(words));
+}
+
+function read(content: ClaudeToolResult["content"]): { output: string; images: ContentPart[] } {
+  if (content === undefined) return { output: "", images: [] };
+  if (typeof content === "string") return { output: content, images: [] };
+  const texts: string[] = [];
+  const images: ContentPart[] = [];
+  for (const block of content.map(readBlock)) {
+    if (block.type === "text") texts.push(block.text);
+    else if (block.type === "image") {
+      const { data, media_type } = block.source;
+      images.push({ type: "image", mime: media_type ?? "image/png", ...(data === undefined ? {} : { data }) });
+    } else texts.push(JSON.stringify(block.type === "other" ? block.native : block));
+  }
+  return { output: texts.join("\n"), images };
+}

@@ -1,0 +1,158 @@
+/** Subagents and background commands: who is at work beside the main agent, and when each is done. */
+import type { Report } from "../../core/report.ts";
+import type {
+  ClaudeBackgroundTasks,
+  ClaudeTask,
+  ClaudeTaskNotification,
+  ClaudeTaskStarted,
+} from "../../dialects/claude.ts";
+import { isObject, isText } from "../../dialects/claude-guard.ts";
+import type { Subagent } from "../../protocol/items.ts";
+import type { Background, State } from "./state.ts";
+
+interface Scoped {
+  readonly parent_tool_use_id?: string | null;
+  readonly agent_id?: string;
+  readonly subagent_type?: string;
+  readonly task_description?: string;
+}
+
+/** The subagent a line is said in, if any. Its first line begins it where no task event has. */
+export function subagentOf(state: State, out: Report[], line: Scoped): Subagent | undefined {
+  const call = line.parent_tool_use_id;
+  if (call === undefined || call === null) return undefined;
+  const running = state.subagents.get(call);
+  if (running !== undefined) return running.subagent;
+  const tool = state.tools.get(call);
+  const input = isObject(tool?.input) ? tool.input : {};
+  const title = line.task_description ?? (isText(input.description) ? input.description : "Subagent");
+  return beginSubagent(state, out, { id: line.agent_id ?? call, call, name: line.subagent_type, title });
+}
+
+export function onTaskStarted(state: State, line: ClaudeTaskStarted): Report[] {
+  const out: Report[] = [];
+  const { task_id, tool_use_id } = line;
+  if (tool_use_id !== undefined) state.taskCalls.set(task_id, tool_use_id);
+  if (isAgent(line) && tool_use_id !== undefined && !state.subagents.has(tool_use_id)) {
+    const title = line.description ?? "Subagent";
+    beginSubagent(state, out, { id: task_id, call: tool_use_id, name: line.subagent_type, title });
+  }
+  if (line.is_backgrounded === true) out.push(...putInBackground(state, backgroundOf(state, line)));
+  return out;
+}
+
+/** The full set, which replaces the former. What left it is done, also when no notification said so. */
+export function onBackgroundTasks(state: State, { tasks }: ClaudeBackgroundTasks): Report[] {
+  const out: Report[] = [];
+  const listed = new Set(tasks.map(({ task_id }) => task_id));
+  for (const id of [...state.background.keys()]) {
+    if (listed.has(id)) continue;
+    out.push(...endSubagent(state, { id, status: "completed", summary: undefined }));
+    state.background.delete(id);
+  }
+  for (const task of tasks) state.background.set(task.task_id, backgroundOf(state, task));
+  out.push(told(state));
+  return out;
+}
+
+export function onTaskNotification(state: State, line: ClaudeTaskNotification): Report[] {
+  const { task_id, summary } = line;
+  const status = line.status === "completed" ? "completed" : "failed";
+  const out = endSubagent(state, { id: task_id, status, summary });
+  // A background command has no item of its own that is still open: its end is told by one.
+  if (out.length === 0 && state.background.has(task_id)) {
+    const key = `task/${task_id}`;
+    const part = {
+      type: "status" as const,
+      label: "background_task",
+      ...(summary === undefined ? {} : { detail: summary }),
+    };
+    const item = { key, native_item_id: task_id, kind: "status" as const, role: "system" as const, content: [part] };
+    out.push({ type: "open", item }, { type: "close", key, status, content: [part] });
+  }
+  if (state.background.delete(task_id)) out.push(told(state));
+  state.taskCalls.delete(task_id);
+  return out;
+}
+
+/** An Agent call has returned: in the foreground its subagent is done, in the background it goes on. */
+export function onAgentResult(
+  state: State,
+  { call, told: result, failed }: { call: string; told: unknown; failed: boolean },
+): Report[] {
+  const answer = isObject(result) ? result : {};
+  const task = isText(answer.backgroundTaskId)
+    ? answer.backgroundTaskId
+    : isText(answer.agentId)
+      ? answer.agentId
+      : null;
+  const running = state.subagents.get(call);
+  if (isText(answer.backgroundTaskId) || answer.isAsync === true) {
+    const id = running?.subagent.id ?? task;
+    if (id === null || state.background.has(id)) return [];
+    const tool = state.tools.get(call);
+    const input = isObject(tool?.input) ? tool.input : {};
+    const title = isText(input.description) ? input.description : (tool?.name ?? "Background task");
+    return putInBackground(state, { id, kind: answer.isAsync === true ? "subagent" : "command", title, call_id: call });
+  }
+  if (running === undefined || state.background.has(running.subagent.id)) return [];
+  return endSubagent(state, { id: running.subagent.id, status: failed ? "failed" : "completed", summary: undefined });
+}
+
+function beginSubagent(
+  state: State,
+  out: Report[],
+  { id, call, name, title }: { id: string; call: string; name: string | undefined; title: string },
+): Subagent {
+  const subagent: Subagent = { id, parent_call_id: call, ...(name === undefined ? {} : { name }) };
+  state.subagents.set(call, { subagent, title });
+  out.push({
+    type: "open",
+    item: {
+      key: subagentKey(id),
+      native_item_id: id,
+      kind: "status",
+      role: "system",
+      parent: call,
+      subagent,
+      content: [{ type: "status", label: title }],
+    },
+  });
+  return subagent;
+}
+
+function endSubagent(
+  state: State,
+  { id, status, summary }: { id: string; status: "completed" | "failed"; summary: string | undefined },
+): Report[] {
+  for (const [call, { subagent, title }] of state.subagents) {
+    if (subagent.id !== id && state.taskCalls.get(id) !== call) continue;
+    state.subagents.delete(call);
+    const detail = summary === undefined ? {} : { detail: summary };
+    const content = [{ type: "status" as const, label: title, ...detail }];
+    return [{ type: "close", key: subagentKey(subagent.id), status, content }];
+  }
+  return [];
+}
+
+function putInBackground(state: State, work: Background): Report[] {
+  state.background.set(work.id, work);
+  return [told(state)];
+}
+
+function backgroundOf(state: State, task: ClaudeTask): Background {
+  const call = state.taskCalls.get(task.task_id) ?? state.background.get(task.task_id)?.call_id;
+  return {
+    id: task.task_id,
+    kind: isAgent(task) ? "subagent" : "command",
+    title: task.description ?? task.task_id,
+    ...(call === undefined ? {} : { call_id: call }),
+  };
+}
+
+const told = (state: State): Report => ({ type: "background", open: [...state.background.values()] });
+
+const isAgent = ({ task_type, subagent_type }: ClaudeTask): boolean =>
+  task_type === "local_agent" || subagent_type !== undefined;
+
+const subagentKey = (id: string): string => `subagent/${id}`;

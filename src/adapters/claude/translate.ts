@@ -1,0 +1,158 @@
+/** Claude Code → reports. One fold for both directions: lines of the CLI, lines of a recorded host, and our commands. */
+import type { AdapterInput, Exit, Send } from "../../core/adapter.ts";
+import { type Fold, unreachable } from "../../core/fold.ts";
+import type { Report } from "../../core/report.ts";
+import type { ClaudeAssistant, ClaudeInit, ClaudeLine, ClaudeResult, ClaudeUser } from "../../dialects/claude.ts";
+import { isText, readBlock } from "../../dialects/claude-guard.ts";
+import { onAssistant, onStream } from "./blocks.ts";
+import { encode } from "./encode.ts";
+import { onResult } from "./end.ts";
+import { explainExit } from "./exit.ts";
+import { onLegacyResult, onLegacyUse } from "./legacy.ts";
+import { notice, onInit, onSystem } from "./notices.ts";
+import { onControlCancel, onControlRequest, onHostAnswer } from "./permissions.ts";
+import { onControlResponse } from "./requests.ts";
+import { forgetProcess, isRepeat, madeKey, type State, start } from "./state.ts";
+import { clearTodos } from "./todos.ts";
+import { onUser, sayWaiting } from "./user.ts";
+
+export const adapter: Fold<AdapterInput<ClaudeLine>, Report | Send, State> = {
+  start,
+  step(state, input) {
+    switch (input.type) {
+      case "line":
+        return input.from === "host" ? onHostLine(state, input.line) : onLine(state, input.line);
+      case "command":
+        return encode(state, input.command);
+      case "disconnected":
+        return onDisconnected(state, input.exit);
+      case "connected":
+      case "response":
+      case "tick":
+        return [];
+      default:
+        return unreachable(input);
+    }
+  },
+};
+
+function onLine(state: State, line: ClaudeLine): (Report | Send)[] {
+  const uuid = "uuid" in line ? line.uuid : undefined;
+  const streamed = line.type === "stream_event" || line.type === "stream";
+  if (isRepeat(state, { uuid, streamed })) return [];
+  switch (line.type) {
+    case "system":
+      if (line.subtype === "init") return onTurnStart(state, line);
+      return [
+        ...(line.subtype === "status" || line.subtype === "api_retry" ? wake(state) : []),
+        ...onSystem(state, line),
+      ];
+    case "assistant":
+      return [
+        ...wake(state),
+        ...(line.message.model === SYNTHETIC ? onSynthetic(state, line) : onAssistant(state, line)),
+      ];
+    case "user":
+      return onUser(state, line);
+    case "stream_event":
+    case "stream":
+      return [...wake(state), ...onStream(state, line)];
+    case "result":
+      return onTurnEnd(state, line);
+    case "tool_use":
+      return onLegacyUse(state, line);
+    case "tool_result":
+      return onLegacyResult(state, line);
+    case "command_lifecycle":
+      return line.state === "started" && state.working ? sayWaiting(state, line.command_uuid) : [];
+    case "conversation_reset":
+      return [
+        ...clearTodos(state.todos),
+        ...notice({ key: uuid ?? madeKey(state, "reset"), label: "conversation_reset", detail: "" }),
+      ];
+    case "control_request":
+      return onControlRequest(state, line);
+    case "control_response":
+      return onControlResponse(state, line);
+    case "control_cancel_request":
+      return onControlCancel(state, line.request_id);
+    default:
+      // The quiet ones: they say nothing new (docs/agents/claude.md).
+      return [];
+  }
+}
+
+/** `init` comes at the start of every turn, also of one that the CLI begins by itself. */
+function onTurnStart(state: State, line: ClaudeInit): Report[] {
+  const out = onInit(line);
+  if (Object.hasOwn(line, "user_message_uuids")) state.namesMessages = true;
+  if (!state.working && state.waiting.length > 0) return [...out, ...wake(state)];
+  const ours = state.working || state.sent.size > 0;
+  state.working = true;
+  return [...out, { type: "begin", origin: ours ? "user" : "background" }];
+}
+
+function onTurnEnd(state: State, line: ClaudeResult): Report[] {
+  const out = wake(state);
+  for (const uuid of line.user_message_uuids ?? []) out.push(...sayWaiting(state, uuid));
+  // With --output-format json there is no other line that tells it.
+  if (!line.is_error && line.session_id !== undefined)
+    out.push({ type: "session", native_session_id: line.session_id });
+  out.push(...onResult(state, line));
+  return out;
+}
+
+/** Recordings only: the CLI begins to work on a message that the host has sent. */
+function wake(state: State): Report[] {
+  if (state.working || state.waiting.length === 0) return [];
+  state.working = true;
+  return [{ type: "begin", origin: "user" }, ...sayWaiting(state, null)];
+}
+
+const SYNTHETIC = "<synthetic>";
+const FILLER = "No response requested.";
+
+/** Written by the CLI in the model's place: an error, or what a slash command printed. */
+function onSynthetic(state: State, line: ClaudeAssistant): Report[] {
+  const text = line.message.content
+    .map(readBlock)
+    .flatMap((block) => (block.type === "text" ? [block.text] : []))
+    .join("\n");
+  if (line.is_api_error_message === true || line.error !== undefined) {
+    const code = line.api_error_type ?? line.api_error ?? line.error ?? null;
+    const status = line.api_error_status ?? null;
+    return [{ type: "error", message: text, code, details: { status }, fatal: false }];
+  }
+  return text === FILLER ? [] : onAssistant(state, line);
+}
+
+function onHostLine(state: State, line: ClaudeLine): Report[] {
+  switch (line.type) {
+    case "user":
+      return onHostMessage(state, line);
+    case "control_request":
+      state.requested.set(line.request_id, line.request.subtype);
+      if (line.request.subtype === "interrupt" && state.working) state.interrupting = true;
+      return [];
+    case "control_response":
+      return onHostAnswer(state, line);
+    default:
+      return [];
+  }
+}
+
+/** Said when the CLI takes it up: a message sent while it works may join the turn or begin the next one. */
+function onHostMessage(state: State, { uuid, message }: ClaudeUser): Report[] {
+  state.waiting.push({ uuid: isText(uuid) ? uuid : null, content: message.content });
+  if (isText(uuid)) state.sent.add(uuid);
+  return [];
+}
+
+function onDisconnected(state: State, exit: Exit): Report[] {
+  const out = wake(state);
+  while (state.waiting.length > 0) out.push(...sayWaiting(state, null));
+  const error = explainExit(exit);
+  if (error !== null && state.working) out.push({ type: "end", reason: "error", error });
+  forgetProcess(state);
+  return out;
+}

@@ -1,0 +1,109 @@
+/** `user` lines: tool results, what the CLI itself puts into the conversation, and echoes of our own prompts. */
+import type { ItemHead, Report } from "../../core/report.ts";
+import type { ClaudeUser } from "../../dialects/claude.ts";
+import { isObject, readBlock } from "../../dialects/claude-guard.ts";
+import type { ContentPart, Subagent } from "../../protocol/items.ts";
+import { onToolResult } from "./results.ts";
+import { madeKey, type State } from "./state.ts";
+import { subagentOf } from "./tasks.ts";
+
+export function onUser(state: State, line: ClaudeUser): Report[] {
+  const out: Report[] = [];
+  const subagent = subagentOf(state, out, line);
+  const { content } = line.message;
+  const blocks = typeof content === "string" ? [] : content.map(readBlock);
+  const results = blocks.flatMap((block) => (block.type === "tool_result" ? [block] : []));
+  for (const block of results) {
+    // `tool_use_result` belongs to the one result of its line.
+    const told = results.length === 1 ? line.tool_use_result : undefined;
+    const meta = line.tool_result_meta?.filter(isObject).find(({ id }) => id === block.tool_use_id);
+    out.push(...onToolResult(state, { block, told, meta, subagent }));
+  }
+  if (results.length > 0 && subagent === undefined) state.told = null;
+  const parts = contentParts(content);
+  if (parts.length > 0) out.push(...onText(state, { line, parts, subagent }));
+  return out;
+}
+
+/** The text and images of a user message, as parts of an item. */
+export function contentParts(content: string | readonly unknown[]): ContentPart[] {
+  if (typeof content === "string") return content === "" ? [] : [{ type: "text", text: content }];
+  return content.map(readBlock).flatMap((block): ContentPart[] => {
+    if (block.type === "text") return [{ type: "text", text: block.text }];
+    if (block.type !== "image") return [];
+    const { data, media_type } = block.source;
+    return [{ type: "image", mime: media_type ?? "image/png", ...(data === undefined ? {} : { data }) }];
+  });
+}
+
+const INTERRUPTED = "[Request interrupted by user";
+const OUTPUT = /^<local-command-(stdout|stderr)>([\s\S]*)<\/local-command-\1>$/;
+
+interface Said {
+  readonly line: ClaudeUser;
+  readonly parts: readonly ContentPart[];
+  readonly subagent: Subagent | undefined;
+}
+
+function onText(state: State, { line, parts, subagent }: Said): Report[] {
+  const [first] = parts;
+  const text = first?.type === "text" ? first.text : "";
+  // The result says the same.
+  if (text.startsWith(INTERRUPTED)) return [];
+  const key = line.uuid ?? madeKey(state, "user");
+  const output = OUTPUT.exec(text);
+  if (output !== null) return commandOutput(state, { key, text: (output[2] ?? "").trim() });
+  if (line.isReplay === true) return onReplay(state, { line, key, parts });
+  if (subagent !== undefined) return said({ key, role: "user", kind: "message", parts, subagent });
+  // Lines without a session id are not of a living CLI: there the user's own words look like this.
+  if (line.isSynthetic !== true && line.session_id === undefined)
+    return said({ key, role: "user", kind: "message", parts });
+  return said({ key, role: "system", kind: "system", parts });
+}
+
+/** What a slash command printed is an answer; outside a turn it only repeats the answer to a control request. */
+function commandOutput(state: State, { key, text }: { key: string; text: string }): Report[] {
+  if (!state.working || text === "") return [];
+  return said({ key, role: "assistant", kind: "message", parts: [{ type: "text", text }] });
+}
+
+/** An echo of a message: of one we know it says only that it was taken up, otherwise it is the message. */
+function onReplay(
+  state: State,
+  { line, key, parts }: { line: ClaudeUser; key: string; parts: readonly ContentPart[] },
+): Report[] {
+  if (line.uuid !== undefined && state.sent.has(line.uuid)) return sayWaiting(state, line.uuid);
+  return said({ key, role: "user", kind: "message", parts });
+}
+
+/** The CLI took up a message that a recording shows: now it is said. */
+export function sayWaiting(state: State, uuid: string | null): Report[] {
+  const index = uuid === null ? 0 : state.waiting.findIndex((message) => message.uuid === uuid);
+  const message = state.waiting[index];
+  if (message === undefined) return [];
+  state.waiting.splice(index, 1);
+  const key = message.uuid ?? madeKey(state, "prompt");
+  return said({ key, role: "user", kind: "message", parts: contentParts(message.content) });
+}
+
+function said({
+  key,
+  role,
+  kind,
+  parts,
+  subagent,
+}: Pick<ItemHead, "key" | "role" | "kind"> & { parts: readonly ContentPart[]; subagent?: Subagent }): Report[] {
+  const item: ItemHead = {
+    key,
+    native_item_id: key,
+    kind,
+    role,
+    ...(subagent === undefined ? {} : { subagent }),
+    // An assistant's text is told by its delta.
+    content: role === "assistant" ? [{ type: "text", text: "" }] : parts,
+  };
+  return [
+    { type: "open", item },
+    { type: "close", key, status: "completed", content: parts },
+  ];
+}
