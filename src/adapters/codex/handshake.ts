@@ -1,0 +1,138 @@
+/** From a fresh connection to a thread that takes prompts: initialize once per process, then start, resume or fork. */
+import type { AdapterInput, LaunchOptions, Send } from "../../core/adapter.ts";
+import type { Report } from "../../core/report.ts";
+import { call, notify, type RpcFailure } from "../../core/rpc.ts";
+import { isThreadResult, type ThreadResult } from "../../dialects/codex.ts";
+import { mcpConfig, permissionMode, threadAccess } from "./launch.ts";
+import { isLive, type State, start, threadOf } from "./state.ts";
+
+export const REQUEST_TIMEOUT_MS = 60_000;
+
+export function onConnected(state: State, input: Extract<AdapterInput<unknown>, { type: "connected" }>): Send[] {
+  Object.assign(state, { ...start(), rpc: state.rpc, at: input.at });
+  state.options = input.options;
+  state.rpc.prefix = `${input.options.session_id}:`;
+  return input.first ? initialize(state, input.at) : openThread(state, input.at);
+}
+
+function initialize(state: State, at: number): Send[] {
+  state.phase = "initializing";
+  state.introduced = true;
+  const params = {
+    clientInfo: { name: "franca", title: "Franca", version: "0.1.0" },
+    capabilities: { experimentalApi: true },
+  };
+  const context = { type: "initialize" } as const;
+  const line = call(state.rpc, { method: "initialize", params, context, at, timeoutMs: REQUEST_TIMEOUT_MS });
+  return [{ type: "send.line", line }];
+}
+
+export function onInitialized(state: State, at: number): Send[] {
+  if (!isLive(state)) return [];
+  return [{ type: "send.line", line: notify(state.rpc, { method: "initialized" }) }, ...openThread(state, at)];
+}
+
+/** Two sessions may open one process at the same moment: whoever comes second finds it initialized, or does it. */
+export function onInitializeFailed(state: State, failure: RpcFailure, at: number): (Report | Send)[] {
+  if (!isLive(state)) return refusedReport(failure);
+  return /already initialized/i.test(failure.message) ? openThread(state, at) : onThreadFailed(state, failure, at);
+}
+
+export function openThread(state: State, at: number): Send[] {
+  const { options } = state;
+  if (options === null) return [];
+  state.phase = "opening";
+  const known = state.thread ?? options.resume;
+  const forks = options.fork && state.thread === null;
+  const method = known === null ? "thread/start" : forks ? "thread/fork" : "thread/resume";
+  const params = {
+    ...threadSettings(options),
+    ...(known !== null && { threadId: known, excludeTurns: true }),
+  };
+  const context = { type: "thread", resumed: known !== null } as const;
+  const line = call(state.rpc, { method, params, context, at, timeoutMs: REQUEST_TIMEOUT_MS });
+  return [{ type: "send.line", line }];
+}
+
+function threadSettings(options: LaunchOptions) {
+  const { directory, model, variant, permission_mode, system_prompt, mcp } = options;
+  const config = {
+    ...(variant !== null && { model_reasoning_effort: variant }),
+    ...(Object.keys(mcp).length > 0 && { mcp_servers: mcpConfig(mcp) }),
+  };
+  return {
+    cwd: directory,
+    ...threadAccess(permission_mode),
+    ...(model !== null && { model }),
+    ...(system_prompt !== null && { developerInstructions: system_prompt }),
+    ...(Object.keys(config).length > 0 && { config }),
+  };
+}
+
+/** The thread is there: it is announced, and takes what has waited for it. */
+export function onThread(
+  state: State,
+  { result, resumed, at }: { result: unknown; resumed: boolean; at: number },
+): (Report | Send)[] {
+  if (!isThreadResult(result)) {
+    const failure: RpcFailure = { kind: "remote", code: 0, message: "Codex gave no thread that we understand" };
+    return onThreadFailed(state, failure, at);
+  }
+  state.thread = result.thread.id;
+  const thread = threadOf(state, result.thread.id);
+  if (resumed) thread.counted = null;
+  const announced = announce(state, result);
+  if (isLive(state)) state.phase = "ready";
+  return [announced];
+}
+
+function announce(state: State, result: ThreadResult): Report {
+  const { thread } = result;
+  const model = result.model ?? thread.model ?? null;
+  state.model = model;
+  const { name } = thread;
+  return {
+    type: "session",
+    native_session_id: thread.id,
+    metadata: {
+      agent: "codex",
+      agent_version: thread.cliVersion ?? null,
+      model,
+      directory: result.cwd ?? thread.cwd ?? null,
+      permission_mode: state.options?.permission_mode ?? permissionMode(result),
+      tools: [],
+    },
+    ...(typeof name === "string" && { title: name }),
+  };
+}
+
+/** No thread, no turn: whoever waits for one is told why. The next prompt tries again. */
+export function onThreadFailed(state: State, failure: RpcFailure, at: number): (Report | Send)[] {
+  if (!isLive(state)) return refusedReport(failure);
+  if (/not initialized/i.test(failure.message) && !state.introduced) return initialize(state, at);
+  state.phase = "none";
+  const waited = state.waiting.length > 0;
+  state.waiting = [];
+  const error = { message: failure.message, code: codeOf(failure), details: { rpc_code: failure.code } };
+  const told: Report = { type: "error", ...error, fatal: true };
+  return waited ? [told, { type: "end", reason: "error", error }] : [told];
+}
+
+/** A request that Codex refused outside of any turn. */
+export const refusedReport = (failure: RpcFailure): Report[] =>
+  failure.kind === "closed"
+    ? []
+    : [
+        {
+          type: "error",
+          message: failure.message,
+          code: codeOf(failure),
+          details: { rpc_code: failure.code },
+          fatal: false,
+        },
+      ];
+
+export const codeOf = ({ kind, message }: RpcFailure): string => {
+  if (kind === "timeout") return "timeout";
+  return /no rollout found|thread not found/i.test(message) ? "native_session_not_found" : "request_refused";
+};

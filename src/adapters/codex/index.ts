@@ -1,0 +1,48 @@
+/** Codex, by its app-server: JSON-RPC on stdio, one process for all sessions of one environment. */
+import { defineAdapter } from "../../core/adapter.ts";
+import { isRpcLine, type RpcLine } from "../../core/rpc.ts";
+import { answeredRequests, translatedNotifications } from "../../dialects/codex.ts";
+import { capabilities, launch, modes } from "./launch.ts";
+import { route } from "./route.ts";
+import { refusedRequests, silentNotifications } from "./silent.ts";
+import { adapter } from "./translate.ts";
+
+export const codex = defineAdapter({
+  agent: "codex",
+  name: "Codex",
+  // The envelope only: what a method must carry is checked in the fold, which must be able to refuse any request.
+  isNative: isRpcLine,
+  recognises,
+  adapter,
+  launch,
+  capabilities,
+  binary: {
+    name: "codex",
+    package: "@openai/codex",
+    fallbacks: ["@openai/codex/bin/codex.js"],
+    versionArgs: ["--version"],
+    credentialEnv: ["OPENAI_API_KEY", "CODEX_API_KEY"],
+    credentialFiles: [".codex/auth.json"],
+  },
+  modes,
+  route,
+});
+
+const methods: ReadonlySet<string> = new Set([
+  ...translatedNotifications,
+  ...Object.keys(silentNotifications),
+  ...answeredRequests,
+  ...Object.keys(refusedRequests),
+  "thread/start",
+  "thread/resume",
+  "turn/start",
+]);
+
+/** Codex leaves out the `jsonrpc` field and has methods of its own. */
+function recognises(value: unknown): boolean {
+  if (!isRpcLine(value) || "jsonrpc" in value) return false;
+  return value.method === undefined ? isHello(value) : methods.has(value.method) && value.method !== "error";
+}
+
+const isHello = ({ result }: RpcLine): boolean =>
+  typeof result === "object" && result !== null && "codexHome" in result;

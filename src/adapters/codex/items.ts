@@ -1,0 +1,281 @@
+/** Items of a thread → items of the session: blocks of text and reasoning, tools, and the few that are neither. */
+import { unreachable } from "../../core/fold.ts";
+import type { CloseReport, ItemHead, Report } from "../../core/report.ts";
+import type { ItemOf, ParamsOf } from "../../dialects/codex.ts";
+import type { ContentPart } from "../../protocol/items.ts";
+import { backgroundReport, onActivity, onCollab } from "./agents.ts";
+import { notice } from "./notices.ts";
+import { endModelStep, messageId, type State, type Thread, threadOf } from "./state.ts";
+import { callPart, isCalled, isTool, mimeOf, resultOf, type ToolItem } from "./tools.ts";
+
+/** Where an item is: its thread, its native turn, and the key we know it by (call ids may repeat in later turns). */
+export interface Place {
+  readonly thread: Thread;
+  readonly turnId: string;
+  readonly key: string;
+}
+
+export function onItemStarted(state: State, { threadId, turnId, item }: ParamsOf<"item/started">): Report[] {
+  const place = placeOf(threadOf(state, threadId), { turnId, itemId: item.id });
+  if (isTool(item)) return openTool(place, { item, synthetic: false });
+  switch (item.type) {
+    case "userMessage":
+      endModelStep(place.thread);
+      return [{ type: "open", item: userHead(place, item) }];
+    case "agentMessage":
+    case "plan":
+      return [...breakOff(place.thread), ...openBlock(place, { part: "text" })];
+    case "reasoning":
+      // Its parts are blocks of their own, which begin when they are added.
+      return breakOff(place.thread);
+    case "contextCompaction":
+      return [
+        { type: "state", state: "compacting" },
+        { type: "open", item: compactionHead(place) },
+      ];
+    case "hookPrompt":
+    case "enteredReviewMode":
+    case "exitedReviewMode":
+    case "subAgentActivity":
+      // Whole when they begin, and said when they are complete.
+      return [];
+    default:
+      return unreachable(item);
+  }
+}
+
+export function onItemCompleted(state: State, { threadId, turnId, item }: ParamsOf<"item/completed">): Report[] {
+  const place = placeOf(threadOf(state, threadId), { turnId, itemId: item.id });
+  if (state.dropped.delete(place.key)) return [];
+  if (isTool(item)) return closeTool(state, place, item);
+  const { thread, key } = place;
+  switch (item.type) {
+    case "userMessage":
+      return [{ type: "close", key, status: "completed", item: userHead(place, item) }];
+    case "agentMessage":
+    case "plan":
+      return closeBlock(place, { part: "text", text: item.text });
+    case "reasoning":
+      return closeReasoning(place, item);
+    case "contextCompaction":
+      endModelStep(thread);
+      return [
+        { type: "close", key, status: "completed", item: compactionHead(place) },
+        { type: "state", state: "running" },
+      ];
+    case "hookPrompt": {
+      const content: ContentPart[] = item.fragments.map(({ text }) => ({ type: "text", text }));
+      return whole({ ...head(place, { kind: "system", role: "system" }), content });
+    }
+    case "enteredReviewMode":
+      return notice(state, { thread, label: "Review started", detail: item.review });
+    case "exitedReviewMode":
+      return notice(state, { thread, label: "Review finished", detail: item.review });
+    case "subAgentActivity":
+      return onActivity(state, item);
+    default:
+      return unreachable(item);
+  }
+}
+
+export const placeOf = (
+  thread: Thread,
+  { turnId, itemId }: { readonly turnId: string; readonly itemId: string },
+): Place => ({ thread, turnId, key: `${turnId}/${itemId}` });
+
+const nativeId = ({ key, turnId }: Place): string => key.slice(turnId.length + 1);
+
+function head({ thread, turnId, key }: Place, { kind, role }: Pick<ItemHead, "kind" | "role">): ItemHead {
+  return {
+    key,
+    native_item_id: nativeId({ thread, turnId, key }),
+    kind,
+    role,
+    ...(thread.subagent !== null && { subagent: thread.subagent }),
+    content: [],
+  };
+}
+
+const whole = (item: ItemHead): Report[] => [
+  { type: "open", item },
+  { type: "close", key: item.key, status: "completed", content: item.content },
+];
+
+function userHead(place: Place, { content }: ItemOf<"userMessage">): ItemHead {
+  const parts = content.map(({ type, text, url, path, name }): ContentPart => {
+    if (type === "text") return { type: "text", text: text ?? "" };
+    if (type === "localImage" && path !== undefined) return { type: "image", path, mime: mimeOf(path) };
+    const [, mime, data] = /^data:([^;,]+);base64,(.*)$/s.exec(url ?? "") ?? [];
+    if (type === "image" && mime !== undefined && data !== undefined) return { type: "image", data, mime };
+    if (path !== undefined) return { type: "file_ref", path, action: "read" };
+    return { type: "text", text: url ?? name ?? "" };
+  });
+  return { ...head(place, { kind: "message", role: "user" }), content: parts };
+}
+
+const compactionHead = (place: Place): ItemHead => ({
+  ...head(place, { kind: "system", role: "system" }),
+  content: [{ type: "status", label: "Context compacted" }],
+});
+
+/** A message item, begun when it is not open yet. */
+export function openBlock(
+  place: Place,
+  { part, raw = false, synthetic = false }: { part: "text" | "reasoning"; raw?: boolean; synthetic?: boolean },
+): Report[] {
+  const { thread, key } = place;
+  if (thread.blocks.has(key)) return [];
+  thread.blocks.set(key, part);
+  return [{ type: "open", item: blockHead(place, { part, raw }), ...(synthetic && { synthetic }) }];
+}
+
+function blockHead(place: Place, { part, raw }: { part: "text" | "reasoning"; raw: boolean }): ItemHead {
+  const { thread, key, turnId } = place;
+  thread.stepUsed = true;
+  thread.parent = key;
+  return {
+    ...head(place, { kind: "message", role: "assistant" }),
+    message_id: messageId(thread, turnId),
+    content: [blockPart({ part, raw, text: "" })],
+  };
+}
+
+/** Summaries are written for people; the raw chain of thought is shown only where it is switched on. */
+const blockPart = ({ part, raw, text }: { part: "text" | "reasoning"; raw: boolean; text: string }): ContentPart =>
+  part === "text" ? { type: "text", text } : { type: "reasoning", text, visibility: raw ? "private" : "public" };
+
+function closeBlock(
+  place: Place,
+  { part, text, raw = false }: { part: "text" | "reasoning"; text: string; raw?: boolean },
+): Report[] {
+  const { thread, key } = place;
+  const known = thread.blocks.delete(key);
+  const close: CloseReport = { type: "close", key, status: "completed", content: [blockPart({ part, raw, text })] };
+  return [known ? close : { ...close, item: blockHead(place, { part, raw }) }];
+}
+
+export const summaryPlace = (place: Place, index: number): Place => ({ ...place, key: `${place.key}/s${index}` });
+export const rawPlace = (place: Place, index: number): Place => ({ ...place, key: `${place.key}/c${index}` });
+
+function closeReasoning(place: Place, { summary, content }: ItemOf<"reasoning">): Report[] {
+  return [
+    ...(summary ?? []).flatMap((text, index) => closeBlock(summaryPlace(place, index), { part: "reasoning", text })),
+    ...(content ?? []).flatMap((text, index) =>
+      closeBlock(rawPlace(place, index), { part: "reasoning", text, raw: true }),
+    ),
+  ];
+}
+
+/**
+ * What the model was writing has broken off: a retry, a steer, or the next message begins while this one is open.
+ * Codex never completes such items (transcripts/codex/steer).
+ */
+export function breakOff(thread: Thread): Report[] {
+  const keys = [...thread.blocks.keys()];
+  thread.blocks.clear();
+  return keys.map((key) => ({ type: "close", key, status: "failed" }));
+}
+
+function openTool(place: Place, { item, synthetic }: { item: ToolItem; synthetic: boolean }): Report[] {
+  const { thread, key } = place;
+  if (thread.tools.has(key)) return [];
+  const part = callPart(item);
+  const called = isCalled(item);
+  thread.tools.set(key, {
+    callId: item.id,
+    title: part.title,
+    isCommand: item.type === "commandExecution",
+    called,
+    changes: item.type === "fileChange" ? item.changes : [],
+  });
+  const byModel = !(item.type === "commandExecution" && item.source === "userShell");
+  const out: Report[] = byModel ? ensureParent(place) : [];
+  const call: ItemHead = {
+    ...head(place, { kind: "tool_call", role: "assistant" }),
+    ...(byModel && { message_id: messageId(thread, place.turnId) }),
+    ...(byModel && thread.parent !== null && { parent: thread.parent }),
+    content: [{ ...part, arguments: "" }],
+  };
+  out.push({ type: "open", item: call, ...(synthetic && { synthetic }) });
+  if (called) out.push({ type: "close", key, status: "completed", content: [part] }, openResult(place, item));
+  return out;
+}
+
+export const resultKey = (key: string): string => `${key}/result`;
+
+function openResult(place: Place, item: ToolItem): Report {
+  const content: ContentPart[] = [{ type: "tool_result", call_id: item.id, output: "", is_error: false }];
+  const result = head(place, { kind: "tool_result", role: "tool" });
+  return { type: "open", item: { ...result, key: resultKey(place.key), parent: place.key, content } };
+}
+
+/** A model call that begins with a tool gets an empty message, so that the call has a parent. */
+function ensureParent(place: Place): Report[] {
+  const { thread, turnId } = place;
+  thread.stepUsed = true;
+  if (thread.parent !== null) return [];
+  const key = `${messageId(thread, turnId)}/empty`;
+  thread.parent = key;
+  const item: ItemHead = {
+    ...head({ ...place, key }, { kind: "message", role: "assistant" }),
+    native_item_id: null,
+    message_id: messageId(thread, turnId),
+    content: [{ type: "text", text: "" }],
+  };
+  return [
+    { type: "open", item, synthetic: true },
+    { type: "close", key, status: "completed" },
+  ];
+}
+
+function closeTool(state: State, place: Place, item: ToolItem): Report[] {
+  const { thread, key } = place;
+  const out: Report[] = openTool(place, { item, synthetic: true });
+  const called = thread.tools.get(key)?.called ?? true;
+  thread.tools.delete(key);
+  if (!called) {
+    out.push({ type: "close", key, status: "completed", content: [callPart(item)] }, openResult(place, item));
+  }
+  const { output, is_error, exit_code, parts, denied } = resultOf(item);
+  const part: ContentPart = {
+    type: "tool_result",
+    call_id: item.id,
+    output,
+    is_error,
+    ...(exit_code !== undefined && { exit_code }),
+  };
+  const status = is_error ? "failed" : "completed";
+  out.push({ type: "close", key: resultKey(key), status, content: [part, ...parts], ...(denied && { denied }) });
+  if (item.type === "collabAgentToolCall") out.push(...onCollab(state, item));
+  if (state.background.delete(key)) out.push(backgroundReport(state));
+  return out;
+}
+
+/** Fragments of what is being written. An item that was never announced begins with its first fragment. */
+export function onBlockDelta(
+  place: Place,
+  { part, delta, raw = false }: { part: "text" | "reasoning"; delta: string; raw?: boolean },
+): Report[] {
+  return [...openBlock(place, { part, raw, synthetic: true }), { type: "delta", key: place.key, part, delta }];
+}
+
+export function onToolDelta(state: State, place: Place, delta: string): Report[] {
+  if (state.dropped.has(place.key) || !place.thread.tools.has(place.key)) return [];
+  return [{ type: "delta", key: resultKey(place.key), part: "tool_output", delta }];
+}
+
+/** What still runs when its thread's turn is over: kept as background work, or forgotten with the turn. */
+export function leaveTools(state: State, thread: Thread, { keep }: { keep: boolean }): Report[] {
+  let kept = false;
+  for (const [key, { callId, title, isCommand }] of thread.tools) {
+    if (state.background.has(key)) continue;
+    if (keep && isCommand) {
+      state.background.set(key, { id: callId, kind: "command", title, call_id: callId });
+      kept = true;
+    } else {
+      thread.tools.delete(key);
+      state.dropped.add(key);
+    }
+  }
+  return kept ? [backgroundReport(state)] : [];
+}

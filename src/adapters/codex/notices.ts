@@ -1,0 +1,130 @@
+/** What Codex tells in passing: warnings, hooks, reviews, reroutes. They are status items, never words of the model. */
+import type { ItemHead, Report } from "../../core/report.ts";
+import type { NotificationOf, ParamsOf } from "../../dialects/codex.ts";
+import { type State, type Thread, threadOf } from "./state.ts";
+
+export type Notice = NotificationOf<
+  | "warning"
+  | "guardianWarning"
+  | "deprecationNotice"
+  | "configWarning"
+  | "model/rerouted"
+  | "modelProvider/authRecoveryStarted"
+  | "modelProvider/authRecoveryCompleted"
+  | "mcpServer/startupStatus/updated"
+  | "thread/goal/updated"
+  | "thread/archived"
+  | "thread/unarchived"
+  | "thread/deleted"
+  | "thread/reverted"
+  | "autoApprovalReview/strictReviewRequired"
+  | "item/commandExecution/terminalInteraction"
+>;
+
+export function onNotice(state: State, line: Notice): Report[] {
+  const threadId = "threadId" in line.params ? line.params.threadId : null;
+  const thread = typeof threadId === "string" ? threadOf(state, threadId) : null;
+  const say = (label: string, detail: string) => notice(state, { thread, label, detail });
+  switch (line.method) {
+    case "warning":
+    case "guardianWarning":
+      return say("Warning", line.params.message);
+    case "deprecationNotice":
+      return say("Deprecated", together(line.params.summary, line.params.details));
+    case "configWarning":
+      return say("Configuration", together(line.params.summary, line.params.details));
+    case "model/rerouted": {
+      const { fromModel, toModel, reason } = line.params;
+      const told = say("Model rerouted", `${fromModel} → ${toModel} (${reason})`);
+      return thread?.subagent === null ? [{ type: "session", model: toModel }, ...told] : told;
+    }
+    case "modelProvider/authRecoveryStarted":
+    case "modelProvider/authRecoveryCompleted":
+      return say("Authentication", line.params.message);
+    case "mcpServer/startupStatus/updated":
+      return onMcpStatus(line.params);
+    case "thread/goal/updated":
+      return say("Goal", `${line.params.goal.objective} (${line.params.goal.status})`);
+    case "thread/archived":
+      return say("Thread", "archived");
+    case "thread/unarchived":
+      return say("Thread", "unarchived");
+    case "thread/deleted":
+      return say("Thread", "deleted");
+    case "thread/reverted":
+      return say("Thread", "reverted");
+    case "autoApprovalReview/strictReviewRequired":
+      return say("Approval review", "Every further command of this turn is reviewed.");
+    case "item/commandExecution/terminalInteraction":
+      // An empty input is only a look at the output.
+      return line.params.stdin === "" ? [] : say("Typed into the terminal", line.params.stdin);
+  }
+}
+
+/** A status item that begins and ends at once. */
+export function notice(
+  state: State,
+  { thread, label, detail }: { thread: Thread | null; label: string; detail: string },
+): Report[] {
+  state.notices += 1;
+  const key = `notice/${state.at}/${state.notices}`;
+  const item = {
+    ...statusHead({ key, nativeId: null, thread }),
+    content: [{ type: "status" as const, label, detail }],
+  };
+  return [
+    { type: "open", item },
+    { type: "close", key, status: "completed" },
+  ];
+}
+
+export function onHook(state: State, { method, params }: NotificationOf<"hook/started" | "hook/completed">): Report[] {
+  const { run, threadId } = params;
+  const said = run.entries.map(({ text }) => text).filter((text) => text !== "");
+  const item: ItemHead = {
+    ...statusHead({ key: `hook/${run.id}`, nativeId: run.id, thread: threadOf(state, threadId) }),
+    content: [{ type: "status", label: `Hook ${run.eventName}`, detail: run.statusMessage ?? said.join("\n") }],
+  };
+  if (method === "hook/started") return [{ type: "open", item }];
+  const status = run.status === "completed" ? "completed" : "failed";
+  return [{ type: "close", key: item.key, status, content: item.content, item }];
+}
+
+type ReviewLine = NotificationOf<"item/autoApprovalReview/started" | "item/autoApprovalReview/completed">;
+
+export function onReview(state: State, { method, params }: ReviewLine): Report[] {
+  const { reviewId, review, threadId } = params;
+  const detail = together(review.status, review.rationale);
+  const item: ItemHead = {
+    ...statusHead({ key: `review/${reviewId}`, nativeId: reviewId, thread: threadOf(state, threadId) }),
+    content: [{ type: "status", label: "Approval review", detail }],
+  };
+  if (method === "item/autoApprovalReview/started") return [{ type: "open", item }];
+  const status = review.status === "approved" ? "completed" : "failed";
+  return [{ type: "close", key: item.key, status, content: item.content, item }];
+}
+
+function onMcpStatus({ name, status, error }: ParamsOf<"mcpServer/startupStatus/updated">): Report[] {
+  // Starting and ready are the normal course of things.
+  if (status !== "failed") return [];
+  const message = `The MCP server ${name} did not start${typeof error === "string" ? `: ${error}` : "."}`;
+  return [{ type: "error", message, code: "mcp_server_failed", details: { server: name }, fatal: false }];
+}
+
+interface StatusOf {
+  readonly key: string;
+  readonly nativeId: string | null;
+  readonly thread: Thread | null;
+}
+
+const statusHead = ({ key, nativeId, thread }: StatusOf): ItemHead => ({
+  key,
+  native_item_id: nativeId,
+  kind: "status",
+  role: "system",
+  ...(thread !== null && thread.subagent !== null && { subagent: thread.subagent }),
+  content: [],
+});
+
+const together = (first: string, second: string | null | undefined): string =>
+  typeof second === "string" && second !== "" ? `${first}\n${second}` : first;

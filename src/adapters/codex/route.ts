@@ -1,0 +1,47 @@
+/** Which session a line belongs to, on an app-server that several share. */
+import type { Route } from "../../core/route.ts";
+import type { RpcLine } from "../../core/rpc.ts";
+import { isShape, type Shape } from "../../dialects/shape.ts";
+
+type Fields = Shape;
+
+export function route(line: RpcLine): Route {
+  const { id, method, params, result } = line;
+  if (method === undefined) return answerRoute({ id: String(id), result });
+  const fields = fieldsOf(params);
+  const thread = textOf(fields.threadId) ?? textOf(fields.conversationId);
+  // A request of Codex's has an integer id and names its thread; one of ours has a text id.
+  const request = typeof id === "string" ? { request: id } : {};
+  if (method === "thread/started") return { ...request, ...threadRoute(fieldsOf(fields.thread)) };
+  if (thread === null) return { thread, ...request };
+  if (method === "turn/started") return { thread, ...(isRootTurn(fieldsOf(fields.turn)) && { root: true }) };
+  const claims = method.startsWith("item/") ? claimsOf(fieldsOf(fields.item)) : [];
+  return { thread, ...request, ...(claims.length > 0 && { claims }) };
+}
+
+/** The answer to `thread/start` and its kin names the thread that is now the asker's. */
+function answerRoute({ id, result }: { id: string; result: unknown }): Route {
+  const thread = fieldsOf(fieldsOf(result).thread);
+  if (textOf(thread.id) === null) return { thread: null, request: id };
+  return { ...threadRoute(thread), request: id };
+}
+
+function threadRoute({ id, parentThreadId }: Fields): Route {
+  const parent = textOf(parentThreadId);
+  return { thread: textOf(id), ...(parent === null ? { root: true } : { parent }) };
+}
+
+/** A turn that is its own root belongs to nobody's agent. */
+const isRootTurn = ({ id, rootTurnId }: Fields): boolean => typeof rootTurnId === "string" && rootTurnId === id;
+
+/** An agent that was spawned announces nothing: only the call that spawned it names its thread. */
+function claimsOf(item: Fields): string[] {
+  const { type, receiverThreadIds, agentThreadId } = item;
+  if (type === "subAgentActivity") return typeof agentThreadId === "string" ? [agentThreadId] : [];
+  if (type !== "collabAgentToolCall" || !Array.isArray(receiverThreadIds)) return [];
+  return receiverThreadIds.filter((thread) => typeof thread === "string");
+}
+
+const nothing: Fields = {};
+const fieldsOf = (value: unknown): Fields => (isShape(value) ? value : nothing);
+const textOf = (value: unknown): string | null => (typeof value === "string" ? value : null);

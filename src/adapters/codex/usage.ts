@@ -1,0 +1,40 @@
+/** Token counts: Codex repeats its thread's total after every model call and at other moments; only the gain is reported. */
+import type { UsageReport } from "../../core/report.ts";
+import type { ParamsOf, TokenCounts } from "../../dialects/codex.ts";
+import type { Tokens } from "../../protocol/events.ts";
+import { endModelStep, messageId, type Thread } from "./state.ts";
+
+export function onUsage(thread: Thread, params: ParamsOf<"thread/tokenUsage/updated">): UsageReport[] {
+  const total = tokensOf(params.tokenUsage.total);
+  const { counted } = thread;
+  thread.counted = total;
+  const message_id = messageId(thread, params.turnId);
+  const spoke = thread.stepUsed;
+  if (thread.turn !== null) endModelStep(thread);
+  // A resumed thread first repeats what it had: outside a turn all of it is old, inside all but the last call.
+  if (counted === null && thread.turn === null) return [];
+  const before = counted ?? difference(total, tokensOf(params.tokenUsage.last));
+  const gained = difference(total, before);
+  if (Object.values(gained).every((count) => count === 0)) return [];
+  return [{ type: "usage", scope: "step", mode: "add", tokens: gained, ...(spoke && { message_id }) }];
+}
+
+/** `inputTokens` includes what came from the cache, `outputTokens` the reasoning. */
+function tokensOf(counts: TokenCounts): Tokens {
+  const cacheWrite = counts.cacheWriteInputTokens ?? 0;
+  return {
+    input: Math.max(0, counts.inputTokens - counts.cachedInputTokens - cacheWrite),
+    output: Math.max(0, counts.outputTokens - counts.reasoningOutputTokens),
+    reasoning: counts.reasoningOutputTokens,
+    cache_read: counts.cachedInputTokens,
+    cache_write: cacheWrite,
+  };
+}
+
+const difference = (total: Tokens, before: Tokens): Tokens => ({
+  input: Math.max(0, total.input - before.input),
+  output: Math.max(0, total.output - before.output),
+  reasoning: Math.max(0, total.reasoning - before.reasoning),
+  cache_read: Math.max(0, total.cache_read - before.cache_read),
+  cache_write: Math.max(0, total.cache_write - before.cache_write),
+});
