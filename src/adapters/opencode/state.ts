@@ -1,13 +1,17 @@
 /** What the OpenCode adapter remembers of a session, its subagents and the requests in flight. Plain data. */
 import type { AgentCommand, LaunchOptions } from "../../core/adapter.ts";
+import type { Report } from "../../core/report.ts";
 import type { OpenCodeError, OpenCodeSessionEvent } from "../../dialects/opencode.ts";
-import type { ItemHead } from "../../core/report.ts";
 import type { Subagent } from "../../protocol/items.ts";
 
 /** One of OpenCode's sessions: ours, or the child session of a task. */
 export interface Thread {
   readonly id: string;
-  readonly subagent: Subagent | null;
+  subagent: Subagent | null;
+  /** How often a child session has been put to work; each time is a status item of its own. */
+  runs: number;
+  /** Its status item is open. */
+  shown: boolean;
   /** Between the first busy and the first idle after it. */
   busy: boolean;
   retrying: boolean;
@@ -15,13 +19,12 @@ export interface Thread {
   error: OpenCodeError | null;
   /** A person said no since the last assistant message began. */
   rejected: boolean;
-  /** How the last assistant message finished; null while it has not. */
-  finish: string | null;
+  /** The last assistant message, and how it finished. */
+  latest: { readonly id: string; readonly finish: string | null; readonly completed: boolean } | null;
 }
 
 /** A child session whose task call is not known yet: its lines wait, so that its first item can name the call. */
 export interface Unlinked {
-  readonly parent: string;
   readonly name: string | null;
   readonly held: OpenCodeSessionEvent[];
 }
@@ -31,6 +34,8 @@ export interface Message {
   readonly thread: string;
   /** It holds the summary of a compaction. */
   readonly summary: boolean;
+  /** It was over when we first heard of it: a copy made by a fork, which is no work. */
+  readonly past: boolean;
   /** The key of its latest message item: the parent of its tool calls. */
   latest: string | null;
   /** Parts that are still being written, by id. */
@@ -42,12 +47,10 @@ export interface Message {
 export type Part =
   | {
       readonly type: "text" | "reasoning";
-      readonly head: ItemHead;
       /** How many characters were forwarded. */
       sent: number;
       /** We were away while it was written: its deltas would leave a hole, so only its final text counts. */
       torn: boolean;
-      latest: string;
     }
   | {
       readonly type: "tool";
@@ -59,49 +62,63 @@ export type Part =
     };
 
 /** What the answer to a request of ours is about. */
-export type Asked = "create" | "fork" | "resume" | "prompt" | "command" | "abort" | "reply" | "messages" | "status" | "requests" | "other";
+export type Asked =
+  | "create"
+  | "resume"
+  | "prompt"
+  | "abort"
+  | "aborted"
+  | "messages"
+  | "permissions"
+  | "questions"
+  | "status"
+  | "liveness"
+  | "other";
 
 export interface State {
   options: LaunchOptions | null;
+  connected: boolean;
   /** Our session's native id. */
   root: string | null;
   readonly threads: Map<string, Thread>;
   readonly unlinked: Map<string, Unlinked>;
-  /** Messages and parts of this turn and the one before. */
+  /** Messages of this turn and of the one before. */
   messages: Map<string, Message>;
   olderMessages: Map<string, Message>;
+  /** Parts that are still being written. */
   readonly parts: Map<string, Part>;
-  /** Parts that are done, of this turn and the one before: late repetitions say nothing new. */
+  /** Parts that are done, of this turn and of the one before: late repetitions say nothing new. */
   done: Set<string>;
   olderDone: Set<string>;
-  /** What is known of the session, so that only changes are reported. */
-  title: string | null;
-  model: string | null;
-  mode: string | null;
-  announced: boolean;
   /** What the next prompts are sent with. */
-  chosen: { model: string | null; variant: string | null; mode: string | null };
-  /** The last model that was really used: compaction needs one. */
+  chosen: { readonly model: string | null; readonly variant: string | null; readonly mode: string | null };
+  /** The last model that was really used: a compaction needs one. */
   usedModel: { readonly providerID: string; readonly modelID: string } | null;
+  /** The server tells busy and idle; very old ones only tell idle. */
+  statusSeen: boolean;
   /** A prompt of ours is sent and its turn has not been seen to end. */
   prompted: boolean;
-  /** An abort of ours: wanted once the prompt is taken, sent, answered. */
-  abort: "no" | "wanted" | "sent" | "answered";
-  /** The idle that belongs to the abort was seen. */
-  abortIdle: boolean;
-  /** An error that was told already in this busy period. */
+  /** An abort of ours: wanted once the prompt is taken, sent, answered, and the answer waited out. */
+  abort: "no" | "wanted" | "sent" | "answered" | "waited";
+  /** How many idles were heard since the abort. */
+  abortIdles: number;
+  /** A prompt that we did not send, until OpenCode begins to work on it: a fork copies prompts too. */
+  foreign: Report[];
+  /** The error that was told last in this busy period. */
   toldError: string | null;
   /** Commands that wait for our session's id. */
   waiting: AgentCommand[];
   requests: number;
   readonly asked: Map<string, Asked>;
-  /** The connection was lost for a while and the state is being read again. */
-  rereading: { messages: boolean; status: boolean } | null;
-  connected: boolean;
+  /** We were away and read the state again: deltas of parts that we do not know are torn. */
+  rereading: boolean;
+  /** Whether our session has said anything since the last heartbeat. */
+  heard: boolean;
 }
 
 export const startState = (): State => ({
   options: null,
+  connected: false,
   root: null,
   threads: new Map(),
   unlinked: new Map(),
@@ -110,27 +127,56 @@ export const startState = (): State => ({
   parts: new Map(),
   done: new Set(),
   olderDone: new Set(),
-  title: null,
-  model: null,
-  mode: null,
-  announced: false,
   chosen: { model: null, variant: null, mode: null },
   usedModel: null,
+  statusSeen: false,
   prompted: false,
   abort: "no",
-  abortIdle: false,
+  abortIdles: 0,
+  foreign: [],
   toldError: null,
   waiting: [],
   requests: 0,
   asked: new Map(),
-  rereading: null,
-  connected: false,
+  rereading: false,
+  heard: false,
 });
 
-export const thread = (state: State, id: string, subagent: Subagent | null = null): Thread => {
+export function threadOf(state: State, id: string): Thread {
   const known = state.threads.get(id);
   if (known !== undefined) return known;
-  const made: Thread = { id, subagent, busy: false, retrying: false, error: null, rejected: false, finish: null };
+  // A child session whose beginning we missed is a subagent all the same.
+  const subagent = id === state.root ? null : { id, parent_call_id: null };
+  const made: Thread = {
+    id,
+    subagent,
+    runs: 0,
+    shown: false,
+    busy: false,
+    retrying: false,
+    error: null,
+    rejected: false,
+    latest: null,
+  };
   state.threads.set(id, made);
   return made;
-};
+}
+
+/** A turn begins: what belongs to the turn before last is forgotten. */
+export function turnPage(state: State): void {
+  state.olderMessages = state.messages;
+  state.messages = new Map();
+  state.olderDone = state.done;
+  state.done = new Set();
+}
+
+export const messageOf = (state: State, id: string): Message | undefined =>
+  state.messages.get(id) ?? state.olderMessages.get(id);
+
+export const isDone = (state: State, part: string): boolean => state.done.has(part) || state.olderDone.has(part);
+
+export function finishPart(state: State, { part, message }: { part: string; message: Message }): void {
+  state.parts.delete(part);
+  state.done.add(part);
+  message.open.delete(part);
+}

@@ -1,0 +1,239 @@
+/** Getting a session, learning from answers, and closing the gap after the event stream was cut: it has no replay. */
+import type { LaunchOptions, Send } from "../../core/adapter.ts";
+import type { Report } from "../../core/report.ts";
+import type { OpenCodeMessage, OpenCodePart, OpenCodePermission, OpenCodeQuestion } from "../../dialects/opencode.ts";
+import {
+  isOpenCodeMessage,
+  isOpenCodePart,
+  isOpenCodePermission,
+  isOpenCodeQuestion,
+  isOpenCodeSession,
+  isOpenCodeStatus,
+} from "../../dialects/opencode-stream.ts";
+import { ask, chosenFrom, encode, permissionRules } from "./encode.ts";
+import { onPayload, sessionReport } from "./events.ts";
+import { addMessage } from "./parts.ts";
+import { type Asked, messageOf, type State, threadOf } from "./state.ts";
+import { endAborted, endTurn, onStatus, settleAbort } from "./turns.ts";
+
+type Out = (Report | Send)[];
+
+const REREAD_MESSAGES = 100;
+
+export function onConnected(state: State, options: LaunchOptions): Out {
+  const again = state.connected;
+  state.options = options;
+  state.connected = true;
+  if (again) return state.root === null ? [] : reread(state);
+  state.chosen = chosenFrom(options);
+  const permission = permissionRules(options.permission_mode);
+  const rules = permission.length === 0 ? {} : { permission };
+  const { resume } = options;
+  if (resume === null) return [ask(state, "create", { path: "/session", body: rules, vital: true })];
+  if (options.fork) return [ask(state, "create", { path: `/session/${resume}/fork`, body: {}, vital: true })];
+  // The last message marks where the past ends; it also tells whether the session is still there.
+  const path = `/session/${resume}/message?limit=1`;
+  const out: Out = [ask(state, "resume", { method: "GET", path, vital: true })];
+  if (permission.length > 0)
+    out.push(ask(state, "other", { method: "PATCH", path: `/session/${resume}`, body: rules }));
+  return out;
+}
+
+interface Answer {
+  readonly id: string;
+  readonly status: number;
+  readonly body?: unknown;
+  readonly at: number;
+}
+
+export function onResponse(state: State, { id, status, body, at }: Answer): Out {
+  const about = state.asked.get(id);
+  state.asked.delete(id);
+  if (about === undefined) return [];
+  if (status < 200 || status >= 300) return onRefused(state, { about, status, body });
+  switch (about) {
+    case "create":
+      return isSession(body) ? onCreated(state, body) : [];
+    case "resume":
+      return onResumed(state, body);
+    case "abort":
+      return onAborted(state);
+    case "aborted":
+      return onAbortWaited(state);
+    case "messages":
+      return [...onMessages(state, { body, at }), ask(state, "permissions", { method: "GET", path: "/permission" })];
+    case "permissions":
+      return [...onPending(state, { body, at }), ask(state, "questions", { method: "GET", path: "/question" })];
+    case "questions":
+      return [...onPending(state, { body, at }), ask(state, "status", { method: "GET", path: "/session/status" })];
+    case "status":
+      return onStatusRead(state, { body, at });
+    case "liveness":
+      return onLiveness(state, body);
+    case "prompt":
+    case "other":
+      return [];
+  }
+}
+
+/** Only a refused prompt ends something; the machine has its own patience with an abort. */
+function onRefused(state: State, { about, status, body }: { about: Asked; status: number; body: unknown }): Out {
+  if (about === "abort") state.abort = "no";
+  if (about !== "prompt" || !state.prompted) return [];
+  state.prompted = false;
+  const said = status === 0 ? "could not be reached" : `answered ${status}`;
+  const message = `OpenCode did not take the prompt: it ${said}${reasonIn(body)}.`;
+  const code = status === 404 ? "session_not_found" : "prompt_refused";
+  const error = { message, code, details: { status, body: body ?? null } };
+  return [
+    { type: "error", message, code, details: error.details, fatal: true },
+    { type: "end", reason: "error", error, says: true },
+  ];
+}
+
+function reasonIn(body: unknown): string {
+  if (typeof body !== "object" || body === null || !("data" in body)) return "";
+  const { data } = body;
+  if (typeof data !== "object" || data === null || !("message" in data)) return "";
+  return typeof data.message === "string" ? ` (${data.message})` : "";
+}
+
+function isSession(body: unknown): body is { readonly id: string; readonly parentID?: string } {
+  return isOpenCodeSession(body);
+}
+
+function onCreated(state: State, info: { readonly id: string; readonly parentID?: string }): Out {
+  // In a recording the client may make several sessions; the one that this fold follows is known by then.
+  if (state.root !== null && state.root !== info.id) return [];
+  state.root = info.id;
+  return [sessionReport(info), ...releaseWaiting(state)];
+}
+
+function onResumed(state: State, body: unknown): Out {
+  const resume = state.options?.resume ?? null;
+  if (resume === null) return [];
+  state.root = resume;
+  for (const { info } of messagesIn(body)) addMessage(state, { ...idsOf(info), role: info.role });
+  return [{ type: "session", native_session_id: resume }, ...releaseWaiting(state)];
+}
+
+const idsOf = (info: OpenCodeMessage) => ({ messageID: info.id, sessionID: info.sessionID });
+
+function releaseWaiting(state: State): Out {
+  const { waiting } = state;
+  state.waiting = [];
+  return waiting.flatMap((command) => encode(state, command));
+}
+
+/** Everything is written when an abort is answered, but the last events may be on their way: one more question. */
+function onAborted(state: State): Out {
+  if (state.abort !== "sent") return [];
+  state.abort = "answered";
+  const ended = settleAbort(state);
+  if (ended.length > 0 || !state.connected) return ended;
+  return [ask(state, "aborted", { method: "GET", path: "/session/status" })];
+}
+
+function onAbortWaited(state: State): Out {
+  if (state.abort !== "answered") return [];
+  state.abort = "waited";
+  return settleAbort(state);
+}
+
+/** We were away: texts that are being written have a hole, and all else is read again. */
+function reread(state: State): Out {
+  state.rereading = true;
+  for (const part of state.parts.values()) if (part.type !== "tool") part.torn = true;
+  const path = `/session/${state.root}/message?limit=${REREAD_MESSAGES}`;
+  return [ask(state, "messages", { method: "GET", path })];
+}
+
+interface ReadMessage {
+  readonly info: OpenCodeMessage;
+  readonly parts: readonly OpenCodePart[];
+}
+
+function messagesIn(body: unknown): readonly ReadMessage[] {
+  return Array.isArray(body) ? body.filter(isReadMessage) : [];
+}
+
+function isReadMessage(value: unknown): value is ReadMessage {
+  if (typeof value !== "object" || value === null || !("info" in value) || !("parts" in value)) return false;
+  return isOpenCodeMessage(value.info) && Array.isArray(value.parts) && value.parts.every(isOpenCodePart);
+}
+
+/** The messages as they stand, told as if their events had come: what is known already says nothing new. */
+function onMessages(state: State, { body, at }: { body: unknown; at: number }): Out {
+  const read = messagesIn(body);
+  return read.slice(firstNew(state, read)).flatMap(({ info, parts }) => {
+    const sessionID = info.sessionID;
+    const early = info.role === "assistant" ? { ...info, time: { created: 0 } } : info;
+    return [
+      { type: "message.updated" as const, properties: { sessionID, info: early } },
+      ...parts.map((part) => ({ type: "message.part.updated" as const, properties: { sessionID, part } })),
+      { type: "message.updated" as const, properties: { sessionID, info } },
+    ].flatMap((payload) => onPayload(state, { payload, at }));
+  });
+}
+
+/** Where this turn's messages begin in the list: at the first that it knows, or after the last of the turn before. */
+function firstNew(state: State, read: readonly ReadMessage[]): number {
+  const known = read.findIndex(({ info }) => state.messages.has(info.id));
+  if (known !== -1) return known;
+  return read.findLastIndex(({ info }) => messageOf(state, info.id) !== undefined) + 1;
+}
+
+/** Requests that were made while we were away. Those of other sessions are not ours to ask. */
+function onPending(state: State, { body, at }: { body: unknown; at: number }): Out {
+  if (!Array.isArray(body)) return [];
+  return body.flatMap((asked): Out => {
+    const known = typeof asked === "object" && asked !== null && "sessionID" in asked ? asked.sessionID : null;
+    if (typeof known !== "string" || !state.threads.has(known)) return [];
+    if (!threadOf(state, known).busy) return [];
+    if (isPermission(asked)) return onPayload(state, { payload: { type: "permission.asked", properties: asked }, at });
+    if (isQuestion(asked)) return onPayload(state, { payload: { type: "question.asked", properties: asked }, at });
+    return [];
+  });
+}
+
+const isPermission = (asked: object): asked is OpenCodePermission => isOpenCodePermission({ ...asked });
+const isQuestion = (asked: object): asked is OpenCodeQuestion => isOpenCodeQuestion({ ...asked });
+
+/** Last of the reread: whether the turn ended while we were away. */
+function onStatusRead(state: State, { body, at }: { body: unknown; at: number }): Out {
+  state.rereading = false;
+  const { root } = state;
+  if (root === null) return [];
+  const thread = threadOf(state, root);
+  const status = statusIn(body, root);
+  if (status !== null) {
+    // A stale busy must not begin a turn: only one that we were waiting for counts.
+    return thread.busy || state.prompted ? onStatus(state, { thread, status, at }) : [];
+  }
+  const spoken = thread.latest?.completed === true && state.messages.has(thread.latest.id);
+  if (!thread.busy && !(state.prompted && spoken)) return [];
+  thread.busy = false;
+  return state.abort === "no" ? [endTurn(state, thread)] : endAborted(state);
+}
+
+function statusIn(body: unknown, root: string) {
+  if (typeof body !== "object" || body === null) return null;
+  const status: unknown = Object.entries(body).find(([id]) => id === root)?.[1];
+  return isOpenCodeStatus(status) && status.type !== "idle" ? status : null;
+}
+
+/** A heartbeat with nothing of ours since the last one: an idle that was lost must not leave the turn open for ever. */
+export function onHeartbeat(state: State): Out {
+  const { root, heard } = state;
+  state.heard = false;
+  if (root === null || heard || state.rereading || !state.connected) return [];
+  if (!threadOf(state, root).busy && !state.prompted) return [];
+  if ([...state.asked.values()].includes("liveness")) return [];
+  return [ask(state, "liveness", { method: "GET", path: "/session/status" })];
+}
+
+function onLiveness(state: State, body: unknown): Out {
+  const { root } = state;
+  if (root === null || state.heard || statusIn(body, root) !== null) return [];
+  return reread(state);
+}

@@ -1,0 +1,190 @@
+/** What we ask of OpenCode: one HTTP request per command. Until our session has an id, commands wait. */
+import type { AgentCommand, LaunchOptions, Send } from "../../core/adapter.ts";
+import { unreachable } from "../../core/fold.ts";
+import type { Report } from "../../core/report.ts";
+import type { OpenCodePermissionRule } from "../../dialects/opencode.ts";
+import type { Attachment, Prompt, SessionChange } from "../../protocol/commands.ts";
+import type { PermissionMode } from "../../protocol/events.ts";
+import { type Asked, type State, threadOf, turnPage } from "./state.ts";
+
+type Out = (Report | Send)[];
+
+export function encode(state: State, command: AgentCommand): Out {
+  const { root } = state;
+  if (root === null) {
+    state.waiting.push(command);
+    return [];
+  }
+  switch (command.type) {
+    case "prompt":
+    case "steer":
+      return [
+        ...startTurn(state),
+        ask(state, "prompt", { path: `/session/${root}/prompt_async`, body: promptBody(state, command.prompt) }),
+      ];
+    case "permission.reply": {
+      const { reply, message } = command;
+      const body = { reply, ...(message === undefined ? {} : { message }) };
+      return [ask(state, "other", { path: `/permission/${command.key}/reply`, body })];
+    }
+    case "question.reply":
+      return [ask(state, "other", { path: `/question/${command.key}/reply`, body: { answers: command.answers } })];
+    case "question.reject":
+      return [ask(state, "other", { path: `/question/${command.key}/reject` })];
+    case "abort":
+      return abort(state);
+    case "set":
+      return set(state, command.change);
+    case "compact":
+      return compact(state, root);
+    case "shell": {
+      const body = { agent: state.chosen.mode ?? "build", command: command.command };
+      return [...startTurn(state), ask(state, "prompt", { path: `/session/${root}/shell`, body })];
+    }
+    default:
+      return unreachable(command);
+  }
+}
+
+/** One request; its answer comes back with the same id. */
+export function ask(
+  state: State,
+  about: Asked,
+  {
+    method = "POST",
+    path,
+    body,
+    vital,
+  }: { method?: "GET" | "POST" | "PATCH"; path: string; body?: unknown; vital?: boolean },
+): Send {
+  state.requests += 1;
+  const id = `${about}-${state.requests}`;
+  state.asked.set(id, about);
+  // A server works for many directories; requests that do not name a session need to be told which.
+  const directory =
+    state.options === null
+      ? ""
+      : `${path.includes("?") ? "&" : "?"}directory=${encodeURIComponent(state.options.directory)}`;
+  return {
+    type: "send.request",
+    id,
+    method,
+    path: `${path}${directory}`,
+    ...(body === undefined ? {} : { body }),
+    ...(vital === true ? { vital } : {}),
+  };
+}
+
+/** A turn of ours begins: what is left of the last one must not be taken for its end. */
+export function startTurn(state: State): Report[] {
+  turnPage(state);
+  state.prompted = true;
+  state.abort = "no";
+  state.abortIdles = 0;
+  state.toldError = null;
+  state.foreign = [];
+  if (state.root !== null) threadOf(state, state.root).retrying = false;
+  return [];
+}
+
+function promptBody(state: State, prompt: Prompt): unknown {
+  const { model, variant, mode } = state.chosen;
+  const system = state.options?.system_prompt ?? null;
+  // OpenCode takes a client's own message id if it has the right form.
+  const messageID = prompt.client_id?.startsWith("msg_") === true ? prompt.client_id : null;
+  return {
+    parts: [{ type: "text", text: prompt.text }, ...prompt.attachments.map(filePart)],
+    ...(messageID === null ? {} : { messageID }),
+    ...(model === null ? {} : { model: splitModel(model) }),
+    ...(variant === null ? {} : { variant }),
+    ...(mode === null ? {} : { agent: mode }),
+    ...(system === null ? {} : { system }),
+  };
+}
+
+/** `provider/model`; the model's own name may contain slashes. */
+export function splitModel(model: string): { providerID: string; modelID: string } {
+  const slash = model.indexOf("/");
+  return { providerID: model.slice(0, slash), modelID: model.slice(slash + 1) };
+}
+
+const mimes: ReadonlyMap<string, string> = new Map([
+  ["png", "image/png"],
+  ["jpg", "image/jpeg"],
+  ["jpeg", "image/jpeg"],
+  ["gif", "image/gif"],
+  ["webp", "image/webp"],
+  ["pdf", "application/pdf"],
+]);
+
+function filePart({ path, mime, filename }: Attachment): unknown {
+  const extension = /\.([^./]+)$/.exec(path)?.[1]?.toLowerCase() ?? "";
+  return {
+    type: "file",
+    mime: mime ?? mimes.get(extension) ?? "text/plain",
+    filename: filename ?? path.split("/").at(-1) ?? path,
+    url: `file://${path.split("/").map(encodeURIComponent).join("/")}`,
+  };
+}
+
+/** An abort before OpenCode has begun would be lost, and the prompt would run after it: it waits for the first busy. */
+function abort(state: State): Send[] {
+  if (state.root === null || !threadOf(state, state.root).busy) {
+    state.abort = "wanted";
+    return [];
+  }
+  return sendAbort(state);
+}
+
+export function sendAbort(state: State): Send[] {
+  state.abort = "sent";
+  state.abortIdles = 0;
+  return [ask(state, "abort", { path: `/session/${state.root}/abort` })];
+}
+
+function set(state: State, change: SessionChange): Send[] {
+  const { model, variant, mode } = state.chosen;
+  state.chosen = {
+    model: change.model ?? model,
+    variant: change.variant ?? variant,
+    mode: change.mode ?? (change.permission_mode === "plan" ? PLAN_AGENT : mode),
+  };
+  if (change.permission_mode === undefined || state.root === null) return [];
+  const permission = permissionRules(change.permission_mode);
+  return [ask(state, "other", { method: "PATCH", path: `/session/${state.root}`, body: { permission } })];
+}
+
+function compact(state: State, root: string): Out {
+  const model = state.usedModel ?? (state.chosen.model === null ? null : splitModel(state.chosen.model));
+  if (model === null) {
+    const message = "OpenCode compacts with the model that was used last, and none was used in this session yet.";
+    const error = { message, code: "not_supported", details: null };
+    return [{ type: "end", reason: "error", error }];
+  }
+  return [...startTurn(state), ask(state, "prompt", { path: `/session/${root}/summarize`, body: model })];
+}
+
+/** The agent of OpenCode's that may look but not touch. */
+export const PLAN_AGENT = "plan";
+
+/** Rules of a session come after those of the configuration, and the last rule that matches wins. */
+export function permissionRules(mode: PermissionMode): readonly OpenCodePermissionRule[] {
+  switch (mode) {
+    case "bypass":
+      return [{ permission: "*", pattern: "*", action: "allow" }];
+    case "acceptEdits":
+      return [{ permission: "edit", pattern: "*", action: "allow" }];
+    case "default":
+    case "plan":
+      return [];
+    default:
+      return unreachable(mode);
+  }
+}
+
+/** What a session's prompts are sent with, from its options. */
+export const chosenFrom = (options: LaunchOptions): State["chosen"] => ({
+  model: options.model,
+  variant: options.variant,
+  mode: options.mode ?? (options.permission_mode === "plan" ? PLAN_AGENT : null),
+});

@@ -1,0 +1,294 @@
+/**
+ * OpenCode's events → reports. Events name their session and their message, so nearly all state is about which parts are
+ * open; what began and ended is in turns.ts, parts in parts.ts and tools.ts, child sessions in subagents.ts.
+ */
+import type { Send } from "../../core/adapter.ts";
+import { unreachable } from "../../core/fold.ts";
+import type { Report } from "../../core/report.ts";
+import type {
+  OpenCodeEventOf,
+  OpenCodePart,
+  OpenCodePermission,
+  OpenCodeQuestion,
+  OpenCodeSession,
+  OpenCodeSessionEvent,
+  OpenCodeStepFinishPart,
+  OpenCodeTodo,
+} from "../../dialects/opencode.ts";
+import type { OpenCodePayload } from "../../dialects/opencode-stream.ts";
+import type { Todo } from "../../protocol/events.ts";
+import { addMessage, byUser, headOf, isRoot, messageFor, onDelta, onFile, onPatch, onWords, whole } from "./parts.ts";
+import { isQuiet } from "./quiet.ts";
+import { finishPart, isDone, messageOf, type State, threadOf } from "./state.ts";
+import { childOf, hold, link, onChildCreated, openSubagent } from "./subagents.ts";
+import { onTool } from "./tools.ts";
+import { onAssistantMessage, onError, onIdle, onStatus } from "./turns.ts";
+
+type Out = (Report | Send)[];
+
+export function onPayload(state: State, { payload, at }: { payload: OpenCodePayload; at: number }): Out {
+  if (isQuiet(payload)) return [];
+  const session = sessionIn(payload.properties);
+  if (session === null) return onUnaddressed(payload);
+  state.heard = true;
+  // A recording, or a conversation that began outside: the first session that speaks is ours.
+  state.root ??= session;
+  if (hold(state, { child: session, event: payload })) return [];
+  if (!state.unlinked.has(session)) return onEvent(state, { event: payload, session, at });
+  return [
+    ...linkChild(state, { child: session, callId: null, name: null, at }),
+    ...onEvent(state, { event: payload, session, at }),
+  ];
+}
+
+function onEvent(
+  state: State,
+  { event, session, at }: { event: OpenCodeSessionEvent; session: string; at: number },
+): Out {
+  const thread = threadOf(state, session);
+  switch (event.type) {
+    case "session.created":
+    case "session.updated":
+      return onSession(state, event.properties.info);
+    case "session.deleted":
+      return onDeleted(state, event.properties.info);
+    case "session.status":
+      return onStatus(state, { thread, status: event.properties.status, at });
+    case "session.idle":
+      return onIdle(state, thread);
+    case "session.compacted":
+      return isRoot(state, thread) ? [{ type: "state", state: "running" }] : [];
+    case "session.error":
+      return event.properties.error === undefined ? [] : onError(state, { thread, error: event.properties.error });
+    case "message.updated":
+      return onMessage(state, event);
+    case "message.part.updated":
+      return onPart(state, { part: event.properties.part, delta: event.properties.delta, at });
+    case "message.part.delta":
+      return onDelta(state, event.properties);
+    case "permission.asked":
+      return [onPermission(state, event.properties)];
+    case "permission.replied":
+      if (event.properties.reply === "reject") thread.rejected = true;
+      return [{ type: "permission.answered", key: event.properties.requestID, reply: event.properties.reply }];
+    case "question.asked":
+      return [onQuestion(event.properties)];
+    case "question.replied":
+      return [{ type: "question.answered", key: event.properties.requestID, answers: event.properties.answers }];
+    case "question.rejected":
+      thread.rejected = true;
+      return [{ type: "question.answered", key: event.properties.requestID, answers: null }];
+    case "todo.updated":
+      return isRoot(state, thread) ? [{ type: "todo", todos: event.properties.todos.map(todoOf) }] : [];
+    case "session.diff":
+    case "message.removed":
+    case "message.part.removed":
+    case "command.executed":
+      return [];
+    default:
+      return unreachable(event);
+  }
+}
+
+/** An error that names no session concerns them all. */
+function onUnaddressed(event: OpenCodeSessionEvent): Out {
+  if (event.type !== "session.error" || event.properties.error === undefined) return [];
+  const { name, data } = event.properties.error;
+  return [{ type: "error", message: data?.message ?? name, code: null, details: data, fatal: false }];
+}
+
+/** The session an event speaks of; null for those about the server. */
+export function sessionIn(properties: object): string | null {
+  if ("sessionID" in properties && typeof properties.sessionID === "string") return properties.sessionID;
+  if ("part" in properties && typeof properties.part === "object" && properties.part !== null) {
+    return sessionIn(properties.part);
+  }
+  if ("info" in properties && typeof properties.info === "object" && properties.info !== null) {
+    const { info } = properties;
+    // A message names its session, a session is named by its id.
+    return sessionIn(info) ?? ("id" in info && typeof info.id === "string" ? info.id : null);
+  }
+  return null;
+}
+
+function onSession(state: State, info: OpenCodeSession): Out {
+  const { id, parentID } = info;
+  if (id !== state.root) {
+    if (parentID !== undefined) onChildCreated(state, { ...info, parentID });
+    return [];
+  }
+  return [sessionReport(info)];
+}
+
+export function sessionReport(info: OpenCodeSession): Report {
+  const { id, title, agent, model, version, directory } = info;
+  const named = model === undefined ? undefined : `${model.providerID}/${model.id}`;
+  return {
+    type: "session",
+    native_session_id: id,
+    metadata: {
+      agent: "opencode",
+      ...(version === undefined ? {} : { agent_version: version }),
+      ...(directory === undefined ? {} : { directory }),
+      ...(named === undefined ? {} : { model: named }),
+    },
+    ...(title === undefined ? {} : { title }),
+    ...(agent === undefined ? {} : { mode: agent }),
+  };
+}
+
+function onDeleted(state: State, info: OpenCodeSession): Out {
+  if (info.id !== state.root) return [];
+  const content = [{ type: "status" as const, label: "deleted", detail: "OpenCode has deleted this session." }];
+  return whole({ key: `deleted/${info.id}`, native_item_id: info.id, kind: "status", role: "system", content });
+}
+
+function onMessage(state: State, { properties }: OpenCodeEventOf<"message.updated">): Out {
+  const { info } = properties;
+  if (info.role === "assistant") return onAssistantMessage(state, info);
+  if (messageOf(state, info.id) === undefined) {
+    addMessage(state, { messageID: info.id, sessionID: info.sessionID, role: "user" });
+  }
+  return [];
+}
+
+export function onPart(
+  state: State,
+  { part, delta, at }: { part: OpenCodePart; delta?: string | undefined; at: number },
+): Out {
+  if (messageOf(state, part.messageID)?.past === true) return [];
+  switch (part.type) {
+    case "text":
+    case "reasoning":
+      return onWords(state, part, delta);
+    case "file":
+      return onFile(state, part);
+    case "tool": {
+      const out: Out = onTool(state, part);
+      const child = childOf(part);
+      if (child === null) return out;
+      const name = part.state.input.subagent_type;
+      const known = typeof name === "string" ? name : null;
+      return [...out, ...linkChild(state, { child, callId: part.callID, name: known, at })];
+    }
+    case "step-finish":
+      return onStepFinish(state, part);
+    case "patch":
+      return onPatch(state, part);
+    case "compaction":
+      return onCompaction(state, part);
+    case "subtask":
+      return onSubtask(state, part);
+    case "step-start":
+    case "snapshot":
+    case "agent":
+    case "retry":
+      return [];
+    default:
+      return unreachable(part);
+  }
+}
+
+/** The child begins, and what it had said before its call was known comes now. */
+function linkChild(
+  state: State,
+  { at, ...child }: { child: string; callId: string | null; name: string | null; at: number },
+): Out {
+  const fresh = state.unlinked.has(child.child);
+  const held = link(state, child);
+  const out: Out = fresh ? openSubagent(state, threadOf(state, child.child)) : [];
+  return [...out, ...held.flatMap((event) => onEvent(state, { event, session: child.child, at }))];
+}
+
+/** One model call is over. OpenCode's `input` excludes the cache and its `output` the reasoning, as ours do. */
+function onStepFinish(state: State, part: OpenCodeStepFinishPart): Out {
+  if (isDone(state, part.id)) return [];
+  finishPart(state, { part: part.id, message: messageFor(state, part) });
+  const { input, output, reasoning, cache } = part.tokens;
+  return [
+    {
+      type: "usage",
+      scope: "step",
+      mode: "add",
+      tokens: { input, output, reasoning, cache_read: cache.read, cache_write: cache.write },
+      cost_usd: part.cost,
+      finish: part.reason,
+      message_id: part.messageID,
+    },
+  ];
+}
+
+/** The conversation is being summarised; the summary itself comes as an assistant message of its own. */
+function onCompaction(state: State, part: Extract<OpenCodePart, { type: "compaction" }>): Out {
+  if (isDone(state, part.id) || part.sessionID !== state.root) return [];
+  finishPart(state, { part: part.id, message: messageFor(state, part) });
+  return [
+    { type: "begin", origin: "agent" },
+    { type: "state", state: "compacting" },
+  ];
+}
+
+/** A slash command that runs as a task: its prompt is what the person asked for. */
+function onSubtask(state: State, part: Extract<OpenCodePart, { type: "subtask" }>): Out {
+  if (isDone(state, part.id)) return [];
+  const message = messageFor(state, part);
+  finishPart(state, { part: part.id, message });
+  const content = [{ type: "text" as const, text: part.prompt }];
+  const reports = whole({ ...headOf(state, { part, message }), kind: "message", role: "user", content });
+  return byUser(state, { message, reports });
+}
+
+function onPermission(state: State, asked: OpenCodePermission): Report {
+  const { metadata, tool, permission, patterns, always } = asked;
+  const call = tool === undefined ? undefined : findCall(state, tool.callID);
+  const named = metadata?.tool;
+  return {
+    type: "permission",
+    key: asked.id,
+    action: permission,
+    tool: call?.name ?? (typeof named === "string" ? named : null),
+    call_id: tool?.callID ?? null,
+    input: metadata?.input ?? metadata ?? {},
+    patterns,
+    ...(always === undefined ? {} : { metadata: { always } }),
+  };
+}
+
+function findCall(state: State, callId: string): { readonly name: string } | undefined {
+  for (const part of state.parts.values()) if (part.type === "tool" && part.callId === callId) return part;
+  return undefined;
+}
+
+function onQuestion(asked: OpenCodeQuestion): Report {
+  return {
+    type: "question",
+    key: asked.id,
+    call_id: asked.tool?.callID ?? null,
+    questions: asked.questions.map((one, index) => ({
+      id: `${asked.id}/${index}`,
+      ...(one.header === undefined ? {} : { header: one.header }),
+      question: one.question,
+      options: one.options.map(({ label, description }) => ({
+        label,
+        ...(description === undefined ? {} : { description }),
+      })),
+      multiple: one.multiple ?? false,
+      // OpenCode takes an answer in one's own words unless it says otherwise.
+      custom: one.custom ?? true,
+    })),
+  };
+}
+
+const todoStates: ReadonlyMap<string, Todo["status"]> = new Map<string, Todo["status"]>([
+  ["pending", "pending"],
+  ["in_progress", "in_progress"],
+  ["completed", "completed"],
+  ["cancelled", "cancelled"],
+]);
+
+const todoOf = ({ id, content, status, priority }: OpenCodeTodo, index: number): Todo => ({
+  id: id ?? String(index + 1),
+  content,
+  status: todoStates.get(status) ?? "pending",
+  ...(priority === undefined ? {} : { priority }),
+});

@@ -1,0 +1,102 @@
+/** Subagents: OpenCode runs a task as a child session. Its items are items of ours, named after the child. */
+import type { Report } from "../../core/report.ts";
+import type { OpenCodeSession, OpenCodeSessionEvent, OpenCodeToolPart } from "../../dialects/opencode.ts";
+import type { Subagent } from "../../protocol/items.ts";
+import { type State, type Thread, threadOf } from "./state.ts";
+
+/** How many lines of a child may wait for the call that made it. */
+const HELD_LIMIT = 50;
+
+/** A child session begins. Which call made it is told a little later, by the task tool's own update. */
+export function onChildCreated(state: State, info: OpenCodeSession & { readonly parentID: string }): void {
+  if (state.threads.has(info.id)) return;
+  state.unlinked.set(info.id, { name: info.agent ?? info.title ?? null, held: [] });
+}
+
+/** The task tool tells which child it runs. */
+export function childOf(part: OpenCodeToolPart): string | null {
+  const metadata = part.state.status === "pending" ? undefined : part.state.metadata;
+  const id = metadata?.sessionId;
+  return part.tool === "task" && typeof id === "string" ? id : null;
+}
+
+/** Names the child after its call; what it had said before comes now. */
+export function link(
+  state: State,
+  { child, callId, name }: { child: string; callId: string | null; name: string | null },
+): OpenCodeSessionEvent[] {
+  const waiting = state.unlinked.get(child);
+  const known = state.threads.get(child);
+  const called = waiting?.name ?? name ?? known?.subagent?.name ?? null;
+  const subagent: Subagent = { id: child, parent_call_id: callId, ...(called === null ? {} : { name: called }) };
+  if (known !== undefined) {
+    // A child that is put to work again belongs to its new call.
+    if (callId !== null && !known.busy) known.subagent = subagent;
+    return [];
+  }
+  state.unlinked.delete(child);
+  threadOf(state, child).subagent = subagent;
+  return waiting?.held ?? [];
+}
+
+/** Whether the line has to wait. A child that works before its call was told of is let go without one. */
+export function hold(state: State, { child, event }: { child: string; event: OpenCodeSessionEvent }): boolean {
+  const waiting = state.unlinked.get(child);
+  if (waiting === undefined) return false;
+  const early = event.type === "session.updated" || event.type === "session.diff" || !isWork(event);
+  if (!early || waiting.held.length >= HELD_LIMIT) return false;
+  waiting.held.push(event);
+  return true;
+}
+
+function isWork(event: OpenCodeSessionEvent): boolean {
+  switch (event.type) {
+    case "session.status":
+    case "session.idle":
+    case "message.part.delta":
+    case "permission.asked":
+    case "question.asked":
+      return true;
+    case "message.updated":
+      return event.properties.info.role === "assistant";
+    default:
+      return false;
+  }
+}
+
+const keyOf = (thread: Thread): string => `subagent/${thread.id}/${thread.runs}`;
+
+export function openSubagent(state: State, thread: Thread): Report[] {
+  const { subagent } = thread;
+  if (subagent === null || thread.shown) return [];
+  thread.shown = true;
+  thread.runs += 1;
+  const parent = callKey(state, subagent.parent_call_id);
+  const content = [{ type: "status" as const, label: "subagent", detail: subagent.name ?? thread.id }];
+  return [
+    {
+      type: "open",
+      item: {
+        key: keyOf(thread),
+        native_item_id: thread.id,
+        kind: "status",
+        role: "system",
+        subagent,
+        content,
+        ...(parent === null ? {} : { parent }),
+      },
+    },
+  ];
+}
+
+export function closeSubagent({ thread, failed }: { thread: Thread; failed: boolean }): Report[] {
+  if (!thread.shown) return [];
+  thread.shown = false;
+  return [{ type: "close", key: keyOf(thread), status: failed ? "failed" : "completed" }];
+}
+
+/** The item of the call that made a child. */
+function callKey(state: State, callId: string | null): string | null {
+  for (const [id, part] of state.parts) if (part.type === "tool" && part.callId === callId) return id;
+  return null;
+}

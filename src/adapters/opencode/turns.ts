@@ -1,0 +1,193 @@
+/**
+ * When OpenCode is busy and when it is done. Busy comes several times per model step and idle up to twice, so both are
+ * edges here: the first idle after a busy is the end, and what it means is told by the last assistant message.
+ */
+import type { Send } from "../../core/adapter.ts";
+import type { EndReport, Report } from "../../core/report.ts";
+import type { OpenCodeAssistantMessage, OpenCodeError, OpenCodeStatus } from "../../dialects/opencode.ts";
+import { sendAbort } from "./encode.ts";
+import { addMessage, closeWords, isRoot } from "./parts.ts";
+import { messageOf, type State, type Thread, threadOf, turnPage } from "./state.ts";
+import { closeSubagent, openSubagent } from "./subagents.ts";
+
+export function onStatus(
+  state: State,
+  { thread, status, at }: { thread: Thread; status: OpenCodeStatus; at: number },
+): (Report | Send)[] {
+  state.statusSeen = true;
+  switch (status.type) {
+    case "busy":
+      return onBusy(state, thread);
+    case "retry": {
+      const out = [...onBusy(state, thread), ...breakOff(state, thread)];
+      thread.retrying = true;
+      if (!isRoot(state, thread)) return out;
+      const { attempt, message, next } = status;
+      return [...out, { type: "state", state: "retrying", attempt, message, delayMs: Math.max(0, next - at) }];
+    }
+    case "idle":
+      return onIdle(state, thread);
+  }
+}
+
+export function onBusy(state: State, thread: Thread): (Report | Send)[] {
+  const out: (Report | Send)[] = [];
+  if (thread.retrying && isRoot(state, thread)) out.push({ type: "state", state: "running" });
+  thread.retrying = false;
+  if (thread.busy) return out;
+  thread.busy = true;
+  thread.error = null;
+  thread.rejected = false;
+  if (!isRoot(state, thread)) return [...out, ...openSubagent(state, thread)];
+  state.toldError = null;
+  out.push(...beginUnasked(state));
+  if (state.abort === "wanted") out.push(...sendAbort(state));
+  return out;
+}
+
+/** Work that we did not ask for: another client's prompt, or OpenCode's own idea. */
+function beginUnasked(state: State): Report[] {
+  if (state.prompted) return [{ type: "begin", origin: "agent" }];
+  const { foreign } = state;
+  state.foreign = [];
+  // The other client's prompt is of this turn already.
+  if (foreign.length > 0) return [{ type: "begin", origin: "user" }, ...foreign];
+  turnPage(state);
+  return [{ type: "begin", origin: "agent" }];
+}
+
+/** The stream broke and will be tried again: what was said so far stands as it is. */
+function breakOff(state: State, thread: Thread): Report[] {
+  const message = thread.latest === null ? undefined : messageOf(state, thread.latest.id);
+  return message === undefined ? [] : closeWords(state, { message, failed: true });
+}
+
+/** An idle without a busy before it says nothing: OpenCode repeats it after errors and aborts, also when idle. */
+export function onIdle(state: State, thread: Thread): Report[] {
+  const aborting = isRoot(state, thread) && state.abort !== "no" && state.abort !== "wanted";
+  if (!thread.busy && !aborting) return [];
+  thread.busy = false;
+  if (!isRoot(state, thread)) return closeSubagent({ thread, failed: outcome(thread).reason !== "completed" });
+  if (!aborting) return [endTurn(state, thread)];
+  state.abortIdles += 1;
+  return settleAbort(state);
+}
+
+/**
+ * An abort is over when OpenCode has answered it and its last words have come: they are the aborted message's, or a
+ * second idle. Both may come after the answer (transcripts/opencode/permission-abort-pending).
+ */
+export function settleAbort(state: State): Report[] {
+  const { abort, abortIdles, root } = state;
+  if (root === null || abortIdles === 0) return [];
+  const said = abortIdles > 1 || threadOf(state, root).latest?.completed !== false;
+  return abort === "waited" || (abort === "answered" && said) ? endAborted(state) : [];
+}
+
+export function endTurn(state: State, thread: Thread): EndReport {
+  state.prompted = false;
+  state.abort = "no";
+  state.abortIdles = 0;
+  const end = outcome(thread);
+  thread.retrying = false;
+  return end;
+}
+
+export function endAborted(state: State): Report[] {
+  state.prompted = false;
+  state.abort = "no";
+  state.abortIdles = 0;
+  if (state.root !== null) threadOf(state, state.root).busy = false;
+  return [{ type: "end", reason: "aborted" }];
+}
+
+const endOfError: ReadonlyMap<string, EndReport["reason"]> = new Map<string, EndReport["reason"]>([
+  ["MessageAbortedError", "aborted"],
+  ["ContentFilterError", "content_filter"],
+  ["MessageOutputLengthError", "length"],
+]);
+
+const endOfFinish: ReadonlyMap<string, EndReport["reason"]> = new Map<string, EndReport["reason"]>([
+  ["length", "length"],
+  ["content-filter", "content_filter"],
+  ["error", "error"],
+]);
+
+function outcome(thread: Thread): EndReport {
+  const { error, latest } = thread;
+  if (error !== null) {
+    const reason = endOfError.get(error.name) ?? "error";
+    return reason === "aborted" ? { type: "end", reason } : { type: "end", reason, error: errorInfo(error) };
+  }
+  if (thread.rejected) return { type: "end", reason: "rejected" };
+  // Quirk: an abort while a retry is awaited leaves no error anywhere (transcripts/opencode/retry-429-abort).
+  if (thread.retrying) return { type: "end", reason: "aborted" };
+  return { type: "end", reason: endOfFinish.get(latest?.finish ?? "") ?? "completed" };
+}
+
+/** An error of the session. Only the idle after it ends the turn: a context overflow is followed by a compaction. */
+export function onError(state: State, { thread, error }: { thread: Thread; error: OpenCodeError }): Report[] {
+  thread.error = error;
+  if (error.name === "MessageAbortedError") return [];
+  const info = errorInfo(error);
+  // Quirk: an unknown model is told twice, the second time with a stack (transcripts/opencode/error-unknown-model).
+  const told = info.message.split("\n", 1)[0] ?? "";
+  if (isRoot(state, thread)) {
+    if (state.toldError !== null && told.includes(state.toldError)) return [];
+    state.toldError = told;
+  }
+  const fatal = isRoot(state, thread) && error.name !== "ContextOverflowError";
+  return [{ type: "error", message: info.message, code: info.code, details: info.details, fatal }];
+}
+
+const codes: ReadonlyMap<string, string> = new Map([
+  ["ContextOverflowError", "context_overflow"],
+  ["ContentFilterError", "content_filter"],
+  ["MessageOutputLengthError", "output_limit"],
+  ["ProviderAuthError", "authentication_failed"],
+  ["StructuredOutputError", "structured_output"],
+]);
+
+function errorInfo(error: OpenCodeError): { message: string; code: string; details: unknown } {
+  const { message, statusCode } = error.data ?? {};
+  return {
+    message: message ?? error.name,
+    code: codes.get(error.name) ?? codeOfStatus(statusCode),
+    details: error,
+  };
+}
+
+function codeOfStatus(status: number | undefined): string {
+  if (status === 401 || status === 403) return "authentication_failed";
+  if (status === 429) return "rate_limited";
+  return status === undefined ? "agent_error" : "provider_error";
+}
+
+/** A model step begins, goes on, or is over. */
+export function onAssistantMessage(state: State, info: OpenCodeAssistantMessage): (Report | Send)[] {
+  const { id, sessionID } = info;
+  const out: (Report | Send)[] = [];
+  const thread = threadOf(state, sessionID);
+  const completed = info.time?.completed !== undefined;
+  let message = messageOf(state, id);
+  if (message === undefined) {
+    const past = completed && !thread.busy && !state.rereading;
+    message = addMessage(state, { messageID: id, sessionID, role: "assistant", summary: info.summary === true, past });
+    if (past) state.foreign = [];
+    thread.latest = { id, finish: null, completed: false };
+    thread.error = null;
+    thread.rejected = false;
+    if (!state.statusSeen && !past) out.push(...onBusy(state, thread));
+  }
+  // Late words about an earlier message must not change how the present one ends.
+  if (thread.latest === null || thread.latest.id === id) {
+    thread.latest = { id, finish: info.finish ?? null, completed };
+    if (info.error !== undefined) thread.error = info.error;
+  }
+  if (info.providerID !== undefined && info.modelID !== undefined && isRoot(state, thread)) {
+    state.usedModel = { providerID: info.providerID, modelID: info.modelID };
+    out.push({ type: "session", model: `${info.providerID}/${info.modelID}` });
+  }
+  if (completed) out.push(...closeWords(state, { message, failed: info.error !== undefined }), ...settleAbort(state));
+  return out;
+}
