@@ -155,6 +155,7 @@ function takeRouted(state: State, input: Timed<Extract<Input, { type: "line" }>>
   const route = adapter.route?.(input.line) ?? { thread: null };
   const { request, thread } = route;
   if (input.from === "host") {
+    if (route.answer === true) return follow(state, routeLine(routes, { route: { thread }, line: input }));
     if (request !== undefined && thread === null && asked.size < ASKED_LINES) return void asked.set(request, input);
     const owner = thread === null ? undefined : routes.owners.get(thread);
     if (request !== undefined && owner !== undefined) sent(routes, { request, session: owner });

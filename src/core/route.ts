@@ -12,6 +12,8 @@ export interface Route {
   readonly parent?: string;
   /** The line is a request of ours with this id (from the host), or the answer to it (from the agent). */
   readonly request?: string;
+  /** The line is an answer. From the host it answers a request of the agent's, and `request` is an id of the agent's. */
+  readonly answer?: boolean;
 }
 
 export interface RouteState {
@@ -57,7 +59,10 @@ export function routeLine(state: RouteState, { route, line }: { route: Route; li
     const session = state.requests.get(route.request);
     if (session !== undefined) {
       state.requests.delete(route.request);
-      return [{ type: "deliver", session, line }];
+      const out: Routed[] = [{ type: "deliver", session, line }];
+      // The answer names the thread that begins with it: it is the asker's, before its next line arrives.
+      if (route.root === true && route.thread !== null) out.push(...own(state, { thread: route.thread, session }));
+      return out;
     }
   }
   const { thread } = route;
