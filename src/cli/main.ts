@@ -1,7 +1,8 @@
 /** The command line: a table of commands, of which only the one that was asked for is loaded. */
-import { readFileSync } from "node:fs";
 import { Command, CommanderError } from "commander";
 import { ApiError } from "../protocol/errors.ts";
+import { UnreachableError } from "../sdk/http.ts";
+import { version } from "../server/version.ts";
 import { CommandError, UsageError } from "./usage.ts";
 
 /** What a command's file exports: it adds options, arguments and the action to the command it is given. */
@@ -11,12 +12,20 @@ export interface CommandModule {
 
 interface CommandEntry {
   readonly name: string;
+  readonly alias?: string;
   readonly summary: string;
   readonly load: () => Promise<CommandModule>;
 }
 
 /** In the order of `franca --help`. One line per command, one file per command. */
 const commands: readonly CommandEntry[] = [
+  { name: "run", summary: "Ask an agent something and watch it work", load: () => import("./run.ts") },
+  { name: "serve", alias: "server", summary: "Start the daemon", load: () => import("./serve.ts") },
+  { name: "daemon", summary: "Start, stop or find the daemon in the background", load: () => import("./daemon.ts") },
+  { name: "attach", summary: "Follow a session in the terminal and speak to it", load: () => import("./attach.ts") },
+  { name: "sessions", summary: "List, show, export, abort and delete sessions", load: () => import("./sessions.ts") },
+  { name: "events", summary: "Print a session's events as JSON lines", load: () => import("./events.ts") },
+  { name: "agents", summary: "List agents and install them", load: () => import("./agents.ts") },
   {
     name: "convert",
     summary: "Translate an agent's recorded stream into another dialect",
@@ -33,7 +42,7 @@ export async function main(argv: readonly string[]): Promise<void> {
   const program = new Command("franca");
   program
     .description("One event language and one exact turn lifecycle for every coding agent.")
-    .version(packageVersion())
+    .version(version)
     .helpCommand(true)
     .exitOverride()
     .showHelpAfterError("(add --help for the options)");
@@ -41,7 +50,8 @@ export async function main(argv: readonly string[]): Promise<void> {
   const named = asked === "help" ? argv[argv.indexOf("help") + 1] : asked;
   for (const entry of commands) {
     const command = program.command(entry.name).description(entry.summary);
-    if (entry.name === named) (await entry.load()).define(command);
+    if (entry.alias !== undefined) command.alias(entry.alias);
+    if (entry.name === named || entry.alias === named) (await entry.load()).define(command);
   }
   try {
     await program.parseAsync([...argv], { from: "user" });
@@ -53,15 +63,13 @@ export async function main(argv: readonly string[]): Promise<void> {
 function exitCode(error: unknown): number {
   // Commander has said it already; its own exit code for wrong usage is 1, which is ours for a failure.
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : USAGE;
-  const isOurs = error instanceof UsageError || error instanceof CommandError || error instanceof ApiError;
-  if (!isOurs) throw error;
-  process.stderr.write(`franca: ${error.message}\n`);
-  return error instanceof UsageError ? USAGE : FAILED;
+  if (error instanceof UsageError) return say(error.message, { code: USAGE });
+  if (error instanceof ApiError) return say(`${error.message} (${error.code})`, { code: FAILED });
+  if (error instanceof CommandError || error instanceof UnreachableError) return say(error.message, { code: FAILED });
+  throw error;
 }
 
-function packageVersion(): string {
-  const text = readFileSync(new URL("../package.json", import.meta.url), "utf8");
-  const parsed: unknown = JSON.parse(text);
-  if (typeof parsed === "object" && parsed !== null && "version" in parsed) return String(parsed.version);
-  return "unknown";
+function say(message: string, { code }: { code: number }): number {
+  process.stderr.write(`franca: ${message}\n`);
+  return code;
 }

@@ -28,7 +28,7 @@ interface State {
   readonly hidden: Set<string>;
   readonly subagents: Map<string, string>;
   turnStartedAt: number;
-  /** What is going on, for whoever shows a spinner; null while idle or while text is being written. */
+  /** What is going on, for whoever shows a spinner. */
   activity: string | null;
 }
 
@@ -53,8 +53,8 @@ export function textProjection(options: TextOptions): Fold<UniversalEvent, TextP
   };
 }
 
-/** What is going on now, in a few words. */
-export const activityOf = ({ activity }: State): string | null => activity;
+/** What is going on now, in a few words; null while idle, and while a line is open that must not be drawn over. */
+export const activityOf = ({ activity, openLine }: State): string | null => (openLine === null ? activity : null);
 
 interface Step {
   readonly state: State;
@@ -160,7 +160,6 @@ function onDelta({ state, event, paint }: { state: State; event: EventOf<"item.d
   if (text === "") return [];
   const gap = state.writing !== null && state.writing !== item_id ? closeLine(state) : [];
   state.writing = item_id;
-  state.activity = part === "reasoning" ? "thinking" : null;
   const to = part === "reasoning" ? "note" : "answer";
   state.openLine = text.endsWith("\n") ? null : to;
   return [...gap, { to, text: to === "note" ? paint.dim(text) : text }];

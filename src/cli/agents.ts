@@ -1,0 +1,56 @@
+/** `franca agents`: which agents are here, and installing one. */
+import type { Command } from "commander";
+import type { AgentSummary } from "../protocol/resources.ts";
+import { addDoorOptions, openDoor } from "./door.ts";
+import { printJson, table } from "./table.ts";
+
+interface InstallFlags {
+  readonly version?: string;
+  readonly reinstall?: true;
+}
+
+export function define(command: Command): void {
+  addDoorOptions(command.command("list", { isDefault: true }))
+    .description("all agents, installed or not")
+    .option("--json", "as JSON, with their capabilities")
+    .action(async (flags: { readonly json?: true }) => {
+      const door = await openDoor({ flags: { ...flags }, env: process.env });
+      try {
+        const agents = await door.agents();
+        if (flags.json === true) return printJson({ agents });
+        process.stdout.write(table([["AGENT", "NAME", "INSTALLED", "CREDENTIALS", "PATH"], ...agents.map(row)]));
+      } finally {
+        await door.close();
+      }
+    });
+  addDoorOptions(command.command("install"))
+    .argument("<agent>")
+    .description("install an agent into Franca's own tools folder, with npm")
+    .option("--version <version>", "this version instead of the latest")
+    .option("--reinstall", "also when it is there")
+    .action(async (agent: string, { version, reinstall, ...flags }: InstallFlags) => {
+      const door = await openDoor({ flags, env: process.env });
+      try {
+        process.stderr.write(`Installing ${agent}…\n`);
+        await door.install(agent, {
+          ...(version === undefined ? {} : { version }),
+          ...(reinstall === undefined ? {} : { reinstall }),
+        });
+        const installed = (await door.agents()).find(({ id }) => id === agent);
+        process.stdout.write(`${agent} ${installed?.version ?? ""} is installed${at(installed)}.\n`.replace("  ", " "));
+      } finally {
+        await door.close();
+      }
+    });
+  command.addHelpText("after", "\nExamples:\n  $ franca agents list\n  $ franca agents install codex");
+}
+
+const at = (agent: AgentSummary | undefined): string => (agent?.path === undefined ? "" : ` at ${agent.path}`);
+
+const row = ({ id, name, installed, version, credentialsAvailable, path }: AgentSummary): string[] => [
+  id,
+  name,
+  installed ? (version ?? "yes") : "no",
+  credentialsAvailable ? "found" : "not found",
+  path ?? "",
+];

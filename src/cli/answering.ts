@@ -1,0 +1,109 @@
+/** Answers what an agent asks for: by a rule given on the command line, or by asking the person at the terminal. */
+import { ApiError } from "../protocol/errors.ts";
+import type { EventOf, UniversalEvent } from "../protocol/events.ts";
+import type { Door } from "./door.ts";
+import type { Output } from "./output.ts";
+
+/** `ask` needs a terminal; `absent` is its lack: everything is refused, and it is said why. */
+export type AnswerRule = "ask" | "absent" | "approve" | "deny";
+
+export interface AnsweringOptions {
+  readonly door: Door;
+  readonly session: string;
+  readonly rule: AnswerRule;
+  readonly output: Output;
+  /** The person pressed Ctrl-C at a question. */
+  readonly onCancel: () => void;
+}
+
+export interface Answering {
+  /** Looks at every event; answers requests without holding the stream up. */
+  readonly see: (event: UniversalEvent) => void;
+  /** Takes away the question on the screen, if there is one. */
+  readonly stop: () => void;
+}
+
+export function openAnswering(options: AnsweringOptions): Answering {
+  /** The requests that are open, each with the way to take its question off the screen. */
+  const open = new Map<string, AbortController>();
+  // One question at a time is on the screen; the others wait for their turn.
+  let last: Promise<void> = Promise.resolve();
+
+  const answer = (id: string, work: (signal: AbortSignal) => Promise<void>): void => {
+    const controller = new AbortController();
+    open.set(id, controller);
+    last = last.then(async () => {
+      if (controller.signal.aborted) return;
+      try {
+        await work(controller.signal);
+      } catch (error) {
+        // Somebody else was quicker, or the turn is over: there is nothing left to answer.
+        if (!(error instanceof ApiError)) throw error;
+        if (error.status !== 409 && error.status !== 404) options.output.say(error.message);
+      }
+    });
+  };
+  const forget = (id: string): void => {
+    open.get(id)?.abort();
+    open.delete(id);
+  };
+
+  return {
+    see(event) {
+      if (event.type === "permission.requested") {
+        answer(event.data.permission_id, (signal) => answerPermission({ ...options, event, signal }));
+      } else if (event.type === "question.requested") {
+        answer(event.data.question_id, (signal) => answerQuestion({ ...options, event, signal }));
+      } else if (event.type === "permission.resolved") forget(event.data.permission_id);
+      else if (event.type === "question.resolved") forget(event.data.question_id);
+    },
+    stop: () => {
+      for (const controller of open.values()) controller.abort();
+    },
+  };
+}
+
+interface PermissionStep extends AnsweringOptions {
+  readonly event: EventOf<"permission.requested">;
+  readonly signal: AbortSignal;
+}
+
+async function answerPermission({ door, session, rule, output, onCancel, event, signal }: PermissionStep) {
+  const { permission_id, action } = event.data;
+  if (rule === "approve") return door.replyPermission(session, permission_id, "once");
+  if (rule !== "ask") {
+    if (rule === "absent") {
+      output.say(
+        `${action} is rejected: there is no terminal to ask on. Use --auto-approve, or --deny to say so yourself.`,
+      );
+    }
+    return door.replyPermission(session, permission_id, "reject");
+  }
+  const { askPermission } = await import("./asking.ts");
+  output.pause();
+  const reply = await askPermission(event.data, { signal });
+  output.resume();
+  if (reply === "cancelled") return onCancel();
+  if (reply !== null) await door.replyPermission(session, permission_id, reply);
+}
+
+interface QuestionStep extends AnsweringOptions {
+  readonly event: EventOf<"question.requested">;
+  readonly signal: AbortSignal;
+}
+
+/** No rule can know an answer, so without a person a question is refused whatever the rule. */
+async function answerQuestion({ door, session, rule, output, onCancel, event, signal }: QuestionStep): Promise<void> {
+  const { question_id } = event.data;
+  const personThere = rule === "ask" || (rule === "approve" && process.stdin.isTTY && process.stderr.isTTY);
+  if (!personThere) {
+    if (rule !== "deny") output.say("The question is rejected: there is no terminal to ask on.");
+    return door.rejectQuestion(session, question_id);
+  }
+  const { askQuestions } = await import("./asking.ts");
+  output.pause();
+  const answers = await askQuestions(event.data, { signal });
+  output.resume();
+  if (answers === "cancelled") return onCancel();
+  if (answers !== null) await door.replyQuestion(session, question_id, answers);
+}

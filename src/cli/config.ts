@@ -1,0 +1,160 @@
+/** Settings, by rank: flags, then `FRANCA_*`, then the config file, then what we think best. Errors name the key. */
+import { existsSync, readFileSync } from "node:fs";
+import { homedir } from "node:os";
+import { extname, join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { z } from "zod";
+import { UsageError } from "./usage.ts";
+
+export const DEFAULT_PORT = 7717;
+const MAX_WATCHDOG_MS = 7 * 86_400_000;
+
+/** What a config file may say. Each key is a flag in camelCase and a `FRANCA_` variable in capitals. */
+export const Settings = z.strictObject({
+  host: z.string().min(1),
+  port: z.number().int().min(0).max(65_535),
+  /** `false`: none, loopback only. */
+  token: z.union([z.string().min(1), z.literal(false)]),
+  data: z.string().min(1),
+  store: z.enum(["sqlite", "memory"]),
+  durability: z.enum(["normal", "full"]),
+  corsAllowOrigin: z.array(z.string().min(1)),
+  defaultAgent: z.string().min(1),
+  watchdogMs: z.number().int().min(100).max(MAX_WATCHDOG_MS),
+  passEnv: z.array(z.string().min(1)),
+  logLevel: z.enum(["silent", "error", "warn", "info", "debug"]),
+});
+export type Settings = z.infer<typeof Settings>;
+
+/** Only the token has no default: whether one is made depends on the address. */
+export type LoadedSettings = Omit<Settings, "token" | "watchdogMs"> & {
+  readonly token: string | false | null;
+  readonly watchdogMs: number | null;
+};
+
+const File = Settings.partial();
+type Partly = z.infer<typeof File>;
+
+export interface LoadOptions {
+  /** As commander gives them; absent ones undefined. */
+  readonly flags: Readonly<Record<string, unknown>>;
+  readonly env: NodeJS.ProcessEnv;
+}
+
+export async function loadSettings({ flags, env }: LoadOptions): Promise<LoadedSettings> {
+  const fromFile = await readConfigFile({ path: textOf(flags.config) ?? env.FRANCA_CONFIG, env });
+  const given: Partly = { ...fromFile, ...fromEnvironment(env), ...fromFlags(flags) };
+  return {
+    host: given.host ?? "127.0.0.1",
+    port: given.port ?? DEFAULT_PORT,
+    token: given.token ?? null,
+    data: resolve(given.data ?? defaultData(env)),
+    store: given.store ?? "sqlite",
+    durability: given.durability ?? "normal",
+    corsAllowOrigin: given.corsAllowOrigin ?? [],
+    defaultAgent: given.defaultAgent ?? "mock",
+    watchdogMs: given.watchdogMs ?? null,
+    passEnv: given.passEnv ?? [],
+    logLevel: given.logLevel ?? "warn",
+  };
+}
+
+function defaultData(env: NodeJS.ProcessEnv): string {
+  return join(folderOf(env.XDG_DATA_HOME) ?? join(homedir(), ".local", "share"), "franca");
+}
+
+/** Relative XDG folders are to be ignored, says their specification. */
+const folderOf = (path: string | undefined): string | null => (path?.startsWith("/") === true ? path : null);
+
+const textOf = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined);
+
+async function readConfigFile({ path, env }: { path: string | undefined; env: NodeJS.ProcessEnv }): Promise<Partly> {
+  const file = path === undefined ? findConfigFile(env) : resolve(path);
+  if (file === null) return {};
+  if (!existsSync(file)) throw new UsageError(`The config file ${file} does not exist.`);
+  return validate(File, await loadConfig(file), { source: file });
+}
+
+function findConfigFile(env: NodeJS.ProcessEnv): string | null {
+  const folder = join(folderOf(env.XDG_CONFIG_HOME) ?? join(homedir(), ".config"), "franca");
+  const files = ["json", "js", "ts"].map((extension) => join(folder, `franca.config.${extension}`));
+  return files.find((file) => existsSync(file)) ?? null;
+}
+
+async function loadConfig(file: string): Promise<unknown> {
+  try {
+    switch (extname(file)) {
+      case ".json":
+        return JSON.parse(readFileSync(file, "utf8"));
+      case ".ts": {
+        const { createJiti } = await import("jiti");
+        return await createJiti(import.meta.url).import(file, { default: true });
+      }
+      default: {
+        const loaded: { default?: unknown } = await import(pathToFileURL(file).href);
+        return loaded.default ?? {};
+      }
+    }
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new UsageError(`The config file ${file} cannot be read: ${reason}`, { cause: error });
+  }
+}
+
+type Key = keyof Settings;
+
+const numbers: ReadonlySet<Key> = new Set<Key>(["port", "watchdogMs"]);
+const lists: ReadonlySet<Key> = new Set<Key>(["corsAllowOrigin", "passEnv"]);
+const keys: readonly Key[] = Settings.keyof().options;
+
+export const variableOf = (key: Key): string => `FRANCA_${key.replaceAll(/[A-Z]/g, "_$&").toUpperCase()}`;
+const flagOf = (key: string): string => `--${key.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+
+function fromEnvironment(env: NodeJS.ProcessEnv): Partly {
+  const given: Partly = {};
+  for (const key of keys) {
+    const name = variableOf(key);
+    const text = env[name];
+    if (text === undefined || text === "") continue;
+    Object.assign(given, validateOne({ key, value: fromText(key, text), source: name }));
+  }
+  return given;
+}
+
+function fromFlags(flags: Readonly<Record<string, unknown>>): Partly {
+  const given: Partly = {};
+  for (const key of keys) {
+    const value = flags[key];
+    // Commander says `true` for a token that only was not refused.
+    if (value === undefined || value === true) continue;
+    const typed = typeof value === "string" ? fromText(key, value) : value;
+    Object.assign(given, validateOne({ key, value: typed, source: flagOf(key) }));
+  }
+  return given;
+}
+
+function fromText(key: Key, text: string): unknown {
+  if (numbers.has(key)) return /^-?\d+$/.test(text) ? Number(text) : text;
+  if (!lists.has(key)) return text;
+  return text
+    .split(",")
+    .map((part) => part.trim())
+    .filter((part) => part !== "");
+}
+
+function validateOne({ key, value, source }: { key: Key; value: unknown; source: string }): Partly {
+  const result = Settings.shape[key].safeParse(value);
+  if (result.success) return { [key]: result.data };
+  throw new UsageError(`${source}: ${result.error.issues[0]?.message ?? "not valid"}`);
+}
+
+function validate<T extends z.ZodType>(schema: T, value: unknown, { source }: { source: string }): z.infer<T> {
+  const result = schema.safeParse(value);
+  if (result.success) return result.data;
+  const [issue] = result.error.issues;
+  if (issue?.code === "unrecognized_keys") {
+    throw new UsageError(`${source}: unknown key \`${issue.keys.join("`, `")}\`. Known: ${keys.join(", ")}.`);
+  }
+  const path = issue?.path.join(".") ?? "";
+  throw new UsageError(`${source}: ${path === "" ? "" : `\`${path}\`: `}${issue?.message ?? "not valid"}`);
+}

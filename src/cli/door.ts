@@ -1,0 +1,124 @@
+/** How a command reaches sessions: through a daemon where there is one, else by opening the data folder itself. */
+import type { Command } from "commander";
+import type { PermissionReply } from "../protocol/commands.ts";
+import type { UniversalEvent } from "../protocol/events.ts";
+import { sessionId } from "../protocol/ids.ts";
+import type {
+  AgentSummary,
+  CreatedSession,
+  CreateSession,
+  EventPage,
+  NativePage,
+  SessionDetail,
+  SessionSummary,
+} from "../protocol/resources.ts";
+import type { Sessions } from "../runtime/contract.ts";
+import { type LoadedSettings, loadSettings } from "./config.ts";
+
+/** What commands ask of sessions, wherever those are. */
+export interface Door {
+  /** The daemon's address; null when the data folder is open here. */
+  readonly url: string | null;
+  readonly create: (id: string, options: CreateSession) => Promise<CreatedSession>;
+  readonly list: () => Promise<readonly SessionSummary[]>;
+  readonly get: (id: string) => Promise<SessionDetail>;
+  /** `sequence` is the last one before the prompt. */
+  readonly prompt: (id: string, text: string) => Promise<{ readonly promptId: string; readonly sequence: number }>;
+  readonly abort: (id: string) => Promise<void>;
+  readonly replyPermission: (id: string, permission: string, reply: PermissionReply) => Promise<void>;
+  readonly replyQuestion: (id: string, question: string, answers: readonly (readonly string[])[]) => Promise<void>;
+  readonly rejectQuestion: (id: string, question: string) => Promise<void>;
+  readonly stopContinuing: (id: string) => Promise<void>;
+  readonly delete: (id: string) => Promise<void>;
+  readonly prune: (options: { readonly olderThanMs: number }) => Promise<readonly string[]>;
+  readonly events: (id: string, page: EventQuery) => Promise<EventPage>;
+  readonly native: (id: string, page: { readonly offset: number; readonly limit: number }) => Promise<NativePage>;
+  readonly follow: (id: string, follow: FollowQuery) => AsyncIterable<UniversalEvent>;
+  readonly agents: () => Promise<readonly AgentSummary[]>;
+  readonly install: (agent: string, options: { version?: string; reinstall?: boolean }) => Promise<void>;
+  readonly close: () => Promise<void>;
+}
+
+export interface EventQuery {
+  readonly offset: number;
+  readonly limit: number;
+  readonly includeRaw: boolean;
+}
+
+export interface FollowQuery {
+  readonly after: number;
+  readonly signal: AbortSignal;
+}
+
+/** Options of every command that works on sessions. */
+export function addDoorOptions(command: Command): Command {
+  return command
+    .option("--attach <url>", "use the daemon at this address (FRANCA_URL)")
+    .option("--token <token>", "the daemon's token (FRANCA_TOKEN)")
+    .option("--data <folder>", "the data folder (FRANCA_DATA)")
+    .option("--config <file>", "the config file (FRANCA_CONFIG)");
+}
+
+export interface OpenDoorOptions {
+  readonly flags: Readonly<Record<string, unknown>>;
+  readonly env: NodeJS.ProcessEnv;
+  /** How agents are stopped when this process owns them. */
+  readonly stop?: StopLadder;
+}
+
+/** Milliseconds after an abort. */
+export interface StopLadder {
+  readonly terminateMs: number;
+  readonly killMs: number;
+}
+
+export async function openDoor({ flags, env, stop }: OpenDoorOptions): Promise<Door> {
+  const settings = await loadSettings({ flags, env });
+  const url = typeof flags.attach === "string" ? flags.attach : env.FRANCA_URL;
+  if (url !== undefined && url !== "") return openRemote({ url, token: settings.token });
+  const { daemonOf } = await import("../runtime/lock.ts");
+  const daemon = settings.store === "memory" ? null : await daemonOf(settings.data);
+  if (daemon !== null) return openRemote({ url: daemon.url, token: settings.token });
+  return openEmbedded({ settings, stop: stop ?? null });
+}
+
+async function openRemote({ url, token }: { url: string; token: string | false | null }): Promise<Door> {
+  const { remoteDoor } = await import("./door-remote.ts");
+  return remoteDoor({ url, ...(typeof token === "string" ? { token } : {}) });
+}
+
+async function openEmbedded({ settings, stop }: { settings: LoadedSettings; stop: StopLadder | null }): Promise<Door> {
+  const { openRuntime } = await import("../server/compose.ts");
+  const sessions = await openRuntime({ ...settings, role: "embedded", stop });
+  return embeddedDoor(sessions);
+}
+
+function embeddedDoor(sessions: Sessions): Door {
+  const decoder = new TextDecoder();
+  async function* follow(id: string, query: FollowQuery): AsyncGenerator<UniversalEvent> {
+    for await (const { bytes, first } of sessions.follow(sessionId(id), query)) {
+      const lines = decoder.decode(bytes).split("\n");
+      for (const line of lines.slice(Math.max(0, query.after + 1 - first), -1)) yield JSON.parse(line);
+    }
+  }
+  return {
+    url: null,
+    create: (id, options) => sessions.create(sessionId(id), options),
+    list: () => sessions.list(),
+    get: (id) => sessions.get(sessionId(id)),
+    prompt: (id, text) => sessions.prompt(sessionId(id), { text }),
+    abort: (id) => sessions.abort(sessionId(id), { clearQueue: false }),
+    replyPermission: (id, permission, reply) => sessions.replyPermission(sessionId(id), permission, { reply }),
+    replyQuestion: (id, question, answers) => sessions.replyQuestion(sessionId(id), question, answers),
+    rejectQuestion: (id, question) => sessions.rejectQuestion(sessionId(id), question, {}),
+    stopContinuing: (id) => sessions.stopContinuing(sessionId(id)),
+    delete: (id) => sessions.delete(sessionId(id)),
+    prune: (options) => sessions.prune(options),
+    events: (id, page) => sessions.events(sessionId(id), page),
+    native: (id, page) => sessions.native(sessionId(id), page),
+    follow,
+    agents: () => sessions.agents(),
+    install: (agent, options) => sessions.install(agent, options),
+    close: () => sessions.close(),
+  };
+}

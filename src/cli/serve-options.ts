@@ -1,0 +1,28 @@
+/** The options of the daemon, for `serve` and for `daemon start`. */
+import { type Command, Option } from "commander";
+
+export function addServeOptions(command: Command): Command {
+  const list = (value: string, former: string[] | undefined): string[] => [...(former ?? []), ...value.split(",")];
+  return command
+    .option("--config <file>", "the config file")
+    .option("--host <address>", "where to listen (default: 127.0.0.1)")
+    .option("--port <number>", "0 takes any free one (default: 7717)")
+    .option("--token <token>", "what clients must send; made by itself when --host is not loopback")
+    .option("--no-token", "no token; loopback only")
+    .option("--data <folder>", "where sessions are kept (default: $XDG_DATA_HOME/franca)")
+    .addOption(new Option("--store <kind>", "memory forgets everything at the end").choices(["sqlite", "memory"]))
+    .addOption(new Option("--durability <kind>", "full also survives loss of power").choices(["normal", "full"]))
+    .option("--cors-allow-origin <origin>", "pages that may use the daemon (repeatable)", list)
+    .option("--default-agent <agent>", "for sessions that name none (default: mock)")
+    .option("--watchdog-ms <ms>", "how long a silent agent with nothing open may be silent")
+    .option("--pass-env <name>", "environment variables agents get besides the usual ones (repeatable)", list)
+    .addOption(
+      new Option("--log-level <level>", "on standard error (default: warn)").choices([
+        "silent",
+        "error",
+        "warn",
+        "info",
+        "debug",
+      ]),
+    );
+}

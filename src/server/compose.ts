@@ -1,0 +1,188 @@
+/** Wires everything: agents and log into sessions, sessions and surfaces into a daemon that listens. */
+import type { Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { adapters } from "../adapters/index.ts";
+import type { InProcessAgent } from "../core/adapter.ts";
+import { createMock } from "../mock/index.ts";
+import { ApiError } from "../protocol/errors.ts";
+import type { Sessions } from "../runtime/contract.ts";
+import { type DaemonLock, lockDaemon } from "../runtime/lock.ts";
+import { type Logger, silentLogger } from "../runtime/logger.ts";
+import { openSessions } from "../runtime/sessions.ts";
+import { routes } from "./api/index.ts";
+import { isLoopback } from "./auth.ts";
+import { createHttpServer, type Surface } from "./http.ts";
+import { openMetrics } from "./metrics.ts";
+import { version } from "./version.ts";
+
+/** Agents that run inside this process. */
+const inProcess: Readonly<Record<string, InProcessAgent>> = { mock: createMock() };
+
+/** Dialects beside the universal API. */
+const surfaces: readonly Surface[] = [];
+
+const MAX_BODY_BYTES = 10 * 1024 * 1024;
+
+export interface RuntimeSettings {
+  /** The folder of the log, of the daemon's lock and of installed agents. */
+  readonly data: string;
+  readonly store: "sqlite" | "memory";
+  readonly durability: "normal" | "full";
+  readonly watchdogMs: number | null;
+  readonly passEnv: readonly string[];
+  readonly logger?: Logger;
+}
+
+export interface OpenRuntime extends RuntimeSettings {
+  readonly role: "daemon" | "embedded";
+  /** Milliseconds after an interrupt; the runtime's own when null. */
+  readonly stop: { readonly terminateMs: number; readonly killMs: number } | null;
+  readonly token: string | false | null;
+}
+
+/** Sessions without a server: what `franca run` uses where no daemon runs. */
+export function openRuntime(options: OpenRuntime): Promise<Sessions> {
+  const { data, store, durability, watchdogMs, passEnv, token, role, stop, logger = silentLogger } = options;
+  return openSessions({
+    adapters,
+    inProcess,
+    logger,
+    role,
+    version,
+    passEnv,
+    store: store === "memory" ? { kind: "memory" } : { kind: "sqlite", folder: data, durability },
+    toolsFolder: process.env.FRANCA_TOOLS ?? join(data, "tools"),
+    token: typeof token === "string" ? token : null,
+    policy: {
+      ...(watchdogMs === null ? {} : { watchdogMs }),
+      // Obeying an abort and being stopped are the first two rungs of one ladder.
+      ...(stop === null ? {} : { abortMs: stop.terminateMs }),
+    },
+    ...(stop === null ? {} : { stop: { terminateMs: 0, killMs: stop.killMs - stop.terminateMs } }),
+  });
+}
+
+export interface DaemonOptions extends RuntimeSettings {
+  readonly host: string;
+  /** 0 lets the system choose. */
+  readonly port: number;
+  readonly token: string | null;
+  readonly corsAllowOrigin: readonly string[];
+  readonly defaultAgent: string;
+  readonly maxBodyBytes?: number;
+}
+
+export interface Daemon {
+  /** Where clients on this machine reach it. */
+  readonly url: string;
+  readonly port: number;
+  readonly sessions: Sessions;
+  /** Nothing more is accepted, writes are finished, agents are stopped, streams end. */
+  readonly close: () => Promise<void>;
+}
+
+export async function openDaemon(options: DaemonOptions): Promise<Daemon> {
+  const { host, port, token, store, data, logger = silentLogger } = options;
+  if (token === null && !isLoopback(host)) {
+    throw new ApiError("token_invalid", `Without a token only loopback is served, and ${host} is not: give a token.`);
+  }
+  const lock = store === "memory" ? null : lockDaemon(data);
+  const stopped = new AbortController();
+  let sessions: Sessions | null = null;
+  try {
+    sessions = await openRuntime({ ...options, role: "daemon", stop: null });
+    const { metrics, done } = openMetrics({ sessions, signal: stopped.signal });
+    const server = createHttpServer({
+      door: { host, token, corsOrigins: options.corsAllowOrigin },
+      context: {
+        sessions,
+        metrics,
+        logger,
+        version,
+        defaultAgent: options.defaultAgent,
+        maxBodyBytes: options.maxBodyBytes ?? MAX_BODY_BYTES,
+        stopped: stopped.signal,
+      },
+      routes,
+      surfaces,
+    });
+    const address = await listen(server, { host, port });
+    const url = urlOf({ host, port: address.port });
+    lock?.publish(url);
+    logger.info("daemon.started", { url, version });
+    const close = once(() => closeDaemon({ server, sessions, stopped, metricsDone: done, lock, logger }));
+    return { url, port: address.port, sessions, close };
+  } catch (error) {
+    stopped.abort();
+    await sessions?.close();
+    lock?.release();
+    throw error;
+  }
+}
+
+interface Closing {
+  readonly server: Server;
+  readonly sessions: Sessions | null;
+  readonly stopped: AbortController;
+  readonly metricsDone: Promise<void>;
+  readonly lock: DaemonLock | null;
+  readonly logger: Logger;
+}
+
+/** Sessions close before streams do, so that readers still hear how their turns ended. */
+async function closeDaemon({ server, sessions, stopped, metricsDone, lock, logger }: Closing): Promise<void> {
+  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+  try {
+    await sessions?.close();
+  } finally {
+    stopped.abort();
+    await metricsDone;
+    server.closeIdleConnections();
+    const patience = setTimeout(() => server.closeAllConnections(), CLOSE_MS);
+    await closed;
+    clearTimeout(patience);
+    lock?.release();
+    logger.info("daemon.stopped");
+  }
+}
+
+/** How long clients have to take the rest of what was said to them. */
+const CLOSE_MS = 1_000;
+
+function once(work: () => Promise<void>): () => Promise<void> {
+  let result: Promise<void> | null = null;
+  return () => {
+    result ??= work();
+    return result;
+  };
+}
+
+async function listen(server: Server, { host, port }: { host: string; port: number }): Promise<AddressInfo> {
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", (error: NodeJS.ErrnoException) => reject(listenError(error, { host, port })));
+    server.listen({ host, port }, () => resolve());
+  });
+  server.removeAllListeners("error");
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("The server has no port.");
+  return address;
+}
+
+function listenError(error: NodeJS.ErrnoException, { host, port }: { host: string; port: number }): ApiError {
+  const options = { cause: error };
+  switch (error.code) {
+    case "EADDRINUSE":
+      return new ApiError("address_in_use", `Port ${port} on ${host} is in use: choose another with --port.`, options);
+    case "EACCES":
+      return new ApiError("address_in_use", `Port ${port} may not be used by this user: choose another.`, options);
+    default:
+      return new ApiError("address_in_use", `Cannot listen on ${host}:${port}: ${error.message}`, options);
+  }
+}
+
+/** An address that means "all" is reached by loopback. */
+function urlOf({ host, port }: { host: string; port: number }): string {
+  const name = host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host;
+  return `http://${name.includes(":") ? `[${name}]` : name}:${port}`;
+}
