@@ -3,9 +3,13 @@
 import { existsSync, readFileSync } from "node:fs";
 
 const here = (path) => new URL(path, import.meta.url);
+const [major, minor] = process.versions.node.split(".").map(Number);
+const nodeIsTooOld = major < 20 || major === 21 || (major === 20 && minor < 19) || (major === 22 && minor < 13);
 
 if (process.platform === "win32") {
   fail("Franca runs on Linux and macOS. On Windows, use it inside WSL.");
+} else if (nodeIsTooOld) {
+  fail(`Franca needs Node 20.19, 22.13 or later; this is ${process.versions.node}.`);
 } else if (["--version", "-V"].includes(process.argv[2])) {
   console.log(JSON.parse(readFileSync(here("../package.json"), "utf8")).version);
 } else if (!existsSync(here("../dist/cli.js"))) {
