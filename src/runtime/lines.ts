@@ -22,6 +22,8 @@ export interface LineOptions {
   readonly onLine: (line: string, number: number) => void;
   readonly onOverlong: (line: OverlongLine) => void;
   readonly limit?: number;
+  /** Blank lines say nothing, unless they end something. */
+  readonly keepBlank?: boolean;
 }
 
 export interface LineSplitter {
@@ -30,7 +32,8 @@ export interface LineSplitter {
   readonly end: () => void;
 }
 
-export function splitLines({ onLine, onOverlong, limit = LINE_LIMIT }: LineOptions): LineSplitter {
+export function splitLines(options: LineOptions): LineSplitter {
+  const { onLine, onOverlong, limit = LINE_LIMIT, keepBlank = false } = options;
   let parts: Buffer[] = [];
   let pending = 0;
   let count = 0;
@@ -67,7 +70,7 @@ export function splitLines({ onLine, onOverlong, limit = LINE_LIMIT }: LineOptio
 
   const say = (line: string): void => {
     count += 1;
-    if (line.trim() !== "") onLine(line, count);
+    if (keepBlank || line.trim() !== "") onLine(line, count);
   };
 
   return {

@@ -1,5 +1,15 @@
 /** One daemon per data folder: a file that says which process it is and where it listens. A dead one's is taken over. */
-import { closeSync, linkSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import {
+  closeSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { ApiError } from "../protocol/errors.ts";
 import { isAlive, ownProcess } from "./process-table.ts";
@@ -7,6 +17,8 @@ import { isAlive, ownProcess } from "./process-table.ts";
 const LOCK_FILE = "daemon.lock";
 /** Several may find the same dead lock at once; each loses at most against those who were there. */
 const ATTEMPTS = 20;
+/** Taking a dead lock away is a matter of microseconds. */
+const TAKING_MS = 2_000;
 
 export interface DaemonInfo {
   readonly pid: number;
@@ -85,6 +97,10 @@ function takeAway(file: string, dead: DaemonInfo | null): void {
   try {
     closeSync(openSync(guard, "wx"));
   } catch {
+    // Somebody is at it, or died at it.
+    if (Date.now() - (statSync(guard, { throwIfNoEntry: false })?.mtimeMs ?? Date.now()) > TAKING_MS) {
+      rmSync(guard, { force: true });
+    }
     return;
   }
   try {

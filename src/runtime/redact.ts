@@ -12,10 +12,15 @@ const KEY_LIKE = /(^|_)(API_?KEY|KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CRE
 export interface Redactor {
   /** Text for people: stderr, messages. */
   readonly text: (text: string) => string;
-  /** One native line: its text and its value, both without what we hold. */
-  readonly line: (text: string) => { readonly text: string; readonly value: unknown };
+  /** One native line, as text and as the value it was parsed to, both without what we hold. */
+  readonly line: (line: NativeText) => NativeText;
   /** A value that was parsed already; the same value when it holds nothing of ours. */
   readonly value: (value: unknown) => unknown;
+}
+
+export interface NativeText {
+  readonly text: string;
+  readonly value: unknown;
 }
 
 export interface Held {
@@ -44,12 +49,11 @@ export function openRedactor(held: Held): Redactor {
   return {
     text: clean,
     value: (value) => (needles.length > 0 && touches(JSON.stringify(value) ?? "") ? cleanDeep(value) : value),
-    line(text) {
-      const value: unknown = JSON.parse(text);
-      if (needles.length === 0 || !touches(text)) return { text, value };
+    line(line) {
+      if (needles.length === 0 || !touches(line.text)) return line;
       // On the value, not the text: a needle made of digits would leave a number that is no JSON.
-      const cleaned = cleanDeep(value);
-      return { text: JSON.stringify(cleaned), value: cleaned };
+      const value = cleanDeep(line.value);
+      return { text: JSON.stringify(value), value };
     },
   };
 }
