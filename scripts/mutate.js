@@ -12,7 +12,7 @@ export const mutants = [
   {
     bug: "says idle at the first end signal, though a call is open",
     file: "src/core/reports.ts",
-    from: "else if (!isHeld(state)) settle(state, out, turn);",
+    from: "else if (!holdsEnd(state)) settle(state, out, turn);",
     to: "else settle(state, out, turn);",
   },
   {
@@ -42,8 +42,8 @@ export const mutants = [
   {
     bug: "ends the turn by silence although a tool is at work",
     file: "src/core/clock.ts",
-    from: "if (state.requests.size > 0 || isHeld(state)) return Number.POSITIVE_INFINITY;",
-    to: "if (state.requests.size > 0) return Number.POSITIVE_INFINITY;",
+    from: "if (isToolAtWork(state)) return Number.POSITIVE_INFINITY;",
+    to: "",
   },
   {
     bug: "begins a second turn inside the open one",

@@ -1,5 +1,14 @@
 /** Time in the turn machine: what is due, and when to wake up next. Only `at` of the inputs is a clock. */
-import { conclude, finishAsSignalled, finishTurn, isHeld, runQueue, showState, stopAgent, tell } from "./lifecycle.ts";
+import {
+  conclude,
+  finishAsSignalled,
+  finishTurn,
+  isToolAtWork,
+  runQueue,
+  showState,
+  stopAgent,
+  tell,
+} from "./lifecycle.ts";
 import type { MachineOutput, MachineState, Turn } from "./machine-state.ts";
 import { expireRequest } from "./requests.ts";
 
@@ -20,9 +29,10 @@ function turnDueAt(state: MachineState, turn: Turn): number {
   const { policy } = state;
   if (turn.abortedAt !== null) return turn.abortedAt + policy.abortMs + (turn.stopAsked ? STOP_MS : 0);
   if (turn.settleBy !== null) return turn.settleBy;
+  if (state.requests.size > 0) return Number.POSITIVE_INFINITY;
   if (turn.end !== null) return state.heardAt + policy.graceMs;
-  if (state.requests.size > 0 || isHeld(state)) return Number.POSITIVE_INFINITY;
-  return Math.max(state.heardAt, turn.nextTryAt) + policy.watchdogMs;
+  if (isToolAtWork(state)) return Number.POSITIVE_INFINITY;
+  return Math.max(state.heardAt, turn.retry?.next ?? 0) + policy.watchdogMs;
 }
 
 /** Does all that is due at `state.at`. */

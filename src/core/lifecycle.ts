@@ -34,7 +34,7 @@ export function beginTurn(state: MachineState, out: MachineOutput[], { origin, p
     startedAt: state.at,
     activity: "running",
     shown: "running",
-    nextTryAt: 0,
+    retry: null,
     end: null,
     settleBy: null,
     abortedAt: null,
@@ -141,11 +141,16 @@ export function isBackground(state: MachineState, head: ItemHead): boolean {
   return state.background.some((work) => work.id === subagent || (callId !== null && work.call_id === callId));
 }
 
-/** Whether a tool is at work that a natural end must wait for. */
-export function isHeld(state: MachineState): boolean {
+/** Whether a tool is at work in the foreground. */
+export const isToolAtWork = (state: MachineState): boolean => someTool(state, () => true);
+
+/** Whether a natural end must wait: a tool that only waits for a person has been given up with that end. */
+export const holdsEnd = (state: MachineState): boolean => someTool(state, (item) => !waitsForPerson(state, item));
+
+function someTool(state: MachineState, test: (item: OpenItem) => boolean): boolean {
   if (state.ledger.openTools === 0) return false;
   for (const item of state.ledger.open.values()) {
-    if (isTool(item.head) && !isBackground(state, item.head) && !waitsForPerson(state, item)) return true;
+    if (isTool(item.head) && !isBackground(state, item.head) && test(item)) return true;
   }
   return false;
 }
@@ -157,15 +162,18 @@ function waitsForPerson(state: MachineState, item: OpenItem): boolean {
   return false;
 }
 
-/** Tells listeners what the turn is doing, when that changed. A retry is told every time. */
-export function showState(state: MachineState, out: MachineOutput[]): void {
+/** Tells listeners what the turn is doing, when that changed; `again`: the next of several retries. */
+export function showState(state: MachineState, out: MachineOutput[], { again }: { again: boolean } = once): void {
   const { turn } = state;
   if (turn === null) return;
   const shown: TurnState = state.requests.size > 0 ? "requires_action" : turn.activity;
-  if (shown === turn.shown || shown === "retrying") return;
+  if (shown === turn.shown && !(again && shown === "retrying")) return;
   turn.shown = shown;
-  emit(state, out, { type: "turn.state", data: { turn_id: turn.id, state: shown } }, ours());
+  const retry = shown === "retrying" ? turn.retry : null;
+  emit(state, out, { type: "turn.state", data: { turn_id: turn.id, state: shown, ...retry } }, ours());
 }
+
+const once = { again: false };
 
 /** A natural end with nothing open: the governor is asked before idle is announced. */
 export function settle(state: MachineState, out: MachineOutput[], turn: Turn): void {

@@ -66,8 +66,8 @@ export interface Turn {
   /** What the agent says it does; `shown` is what listeners were told last. */
   activity: "running" | "retrying" | "compacting";
   shown: TurnState;
-  /** While retrying: when the next try comes. */
-  nextTryAt: number;
+  /** The retry that is waited for, or was last; `next` is when the next try comes. */
+  retry: { readonly attempt: number; readonly message: string; readonly next: number } | null;
   /** The end signal that waits for open calls, or for the governor. */
   end: { readonly reason: EndReason; readonly error: ErrorInfo | null } | null;
   /** Waiting for the plugins' word until then. */

@@ -8,14 +8,15 @@ import {
   beginTurn,
   finishAsSignalled,
   finishTurn,
+  holdsEnd,
   isBackground,
-  isHeld,
+  isToolAtWork,
   sayUnsaid,
   settle,
   showState,
   tell,
 } from "./lifecycle.ts";
-import { type EmitOptions, emit, type MachineOutput, type MachineState, made, ours } from "./machine-state.ts";
+import { type EmitOptions, emit, type MachineOutput, type MachineState, made } from "./machine-state.ts";
 import type {
   BeginReport,
   CloseReport,
@@ -101,7 +102,8 @@ function onDelta(state: MachineState, out: MachineOutput[], report: DeltaReport)
   const item = state.ledger.open.get(report.key);
   if (item === undefined && !isKnown(state.ledger, report.key)) noteWork(state, out, stubHead(report));
   if (!addDelta(state, out, report)) return;
-  backToRunning(state, out);
+  // The summary of a compaction is a system item: while it is written, the compaction goes on.
+  if (state.ledger.open.get(report.key)?.head.role !== "system") backToRunning(state, out);
   if (report.part === "tool_output" && state.requests.size > 0) {
     const callId = callIdOf(state.ledger.open.get(report.key)?.head ?? stubHead(report));
     if (callId !== null) toolWentOn(state, out, { callId, denied: false });
@@ -186,13 +188,15 @@ function onEnd(state: MachineState, out: MachineOutput[], report: EndReport): vo
   if (turn.end !== null) return;
   turn.end = { reason: report.reason, error };
   if (!isNatural(report)) finishAsSignalled(state, out, { turn, evidence: "signal" });
-  else if (!isHeld(state)) settle(state, out, turn);
+  else if (!holdsEnd(state)) settle(state, out, turn);
 }
 
 /** The last open call of a turn that was said to be over has resolved. */
 function settleIfReleased(state: MachineState, out: MachineOutput[]): void {
   const { turn } = state;
-  if (turn === null || turn.end === null || turn.abortedAt !== null || isHeld(state)) return;
+  if (turn === null || turn.end === null || turn.abortedAt !== null) return;
+  // A request that came after the end says that the agent is not done: a person is waited for.
+  if (isToolAtWork(state) || state.requests.size > 0) return;
   settle(state, out, turn);
 }
 
@@ -200,16 +204,11 @@ function onState(state: MachineState, out: MachineOutput[], report: StateReport)
   const { turn } = state;
   if (turn === null) return;
   turn.activity = report.state;
-  if (report.state !== "retrying") {
-    showState(state, out);
-    return;
+  if (report.state === "retrying") {
+    const { attempt, message, delayMs } = report;
+    turn.retry = { attempt, message, next: state.at + delayMs };
   }
-  turn.nextTryAt = state.at + report.delayMs;
-  if (state.requests.size > 0) return;
-  turn.shown = "retrying";
-  const { attempt, message } = report;
-  const data = { turn_id: turn.id, state: report.state, attempt, message, next: turn.nextTryAt };
-  emit(state, out, { type: "turn.state", data }, ours());
+  showState(state, out, { again: true });
 }
 
 /** A request outside a turn is new work: somebody must be able to answer it. */

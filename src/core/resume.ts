@@ -70,7 +70,7 @@ const openTurn = (state: MachineState, id: NonNullable<Snapshot["turn"]>["id"]):
   startedAt: state.at,
   activity: "running",
   shown: "running",
-  nextTryAt: 0,
+  retry: null,
   end: null,
   settleBy: null,
   abortedAt: null,

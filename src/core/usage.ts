@@ -21,7 +21,8 @@ export function beginTurnUsage(usage: UsageState): void {
 export function addUsage(state: MachineState, out: MachineOutput[], report: UsageReport): void {
   const { usage } = state;
   const gained = report.mode === "add" ? asGiven(report) : difference(usage, report);
-  const authoritative = report.mode === "total" && report.cost_usd !== undefined;
+  // What an agent says of a whole turn prices the model steps it gave no price for.
+  const authoritative = report.cost_usd !== undefined && (report.mode === "total" || report.scope !== "step");
   usage.turn = grown(usage.turn, { ...gained, authoritative });
   usage.session = sum(usage.before, usage.turn);
   if (report.scope !== "step") {

@@ -1,6 +1,6 @@
 /** Every history of the turn machine up to a depth: the promises hold after each input, and time leads out of every state. */
 import { expect, test } from "vitest";
-import { isHeld } from "../../src/core/lifecycle.ts";
+import { isToolAtWork } from "../../src/core/lifecycle.ts";
 import { stepMachine, wakeAt } from "../../src/core/turn.ts";
 import { alphabet, bruteAlphabet, type Driver, type Letter, play, type Start, shapeOf, startDriver } from "./driver.ts";
 import { type Observer, observe, startObserver } from "./invariants.ts";
@@ -92,6 +92,6 @@ function expectWayOut(history: readonly Letter[]): void {
     observe(reached.observer, stepMachine(state, { type: "tick", at }));
   }
   const idle = state.turn === null && state.requests.size === 0;
-  const toolAtWork = state.connection === "open" && isHeld(state) && state.turn?.end === null;
+  const toolAtWork = state.connection === "open" && isToolAtWork(state) && state.turn?.end === null;
   if (!idle && !toolAtWork) throw new Error(`No way out after ${history.join(" → ")}`);
 }

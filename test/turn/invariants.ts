@@ -10,6 +10,8 @@ export interface Observer {
   readonly openItems: Map<string, Item>;
   readonly closedItems: Set<string>;
   readonly openRequests: Map<string, string | null>;
+  /** The state last told of the open turn. */
+  shown: string;
   sessionStarts: number;
   ended: boolean;
 }
@@ -21,6 +23,7 @@ export const startObserver = (): Observer => ({
   openItems: new Map(),
   closedItems: new Set(),
   openRequests: new Map(),
+  shown: "running",
   sessionStarts: 0,
   ended: false,
 });
@@ -52,6 +55,11 @@ export function observe(observer: Observer, outputs: readonly MachineOutput[]): 
     }
     observeDraft(observer, draft);
   }
+  const waits = observer.openRequests.size > 0;
+  check(
+    observer.openTurn === null || waits === (observer.shown === "requires_action"),
+    "requires_action means a request",
+  );
 }
 
 /** The two rules by which a natural end may break off calls: the grace passed, or the agent began anew. */
@@ -69,8 +77,10 @@ function observeDraft(observer: Observer, draft: Draft): void {
       check(observer.openTurn === null, "at most one open turn");
       observer.openTurn = draft.data.turn_id;
       observer.starts += 1;
+      observer.shown = "running";
       return;
     case "turn.state":
+      observer.shown = draft.data.state;
       return check(observer.openTurn === draft.data.turn_id, "a state is of the open turn");
     case "turn.ended":
       return observeEnd(observer, draft.data);
