@@ -160,6 +160,10 @@ function onBlock(
   }
 }
 
+/** An item begins empty: what it says is told by its deltas. */
+const emptied = (part: ContentPart): ContentPart =>
+  part.type === "text" || part.type === "reasoning" ? { ...part, text: "" } : part;
+
 const reasoning = (text: string): ContentPart => ({ type: "reasoning", text, visibility: "public" });
 
 function closeBlock(
@@ -175,7 +179,8 @@ function closeBlock(
   const key = known?.key ?? blockKey(state, { message, ordinal });
   message.blocks.set(ordinal, { key, type: part.type === "reasoning" ? "thinking" : "text", open: false });
   message.parent = key;
-  const out: Report[] = known === undefined ? [{ type: "open", item: blockHead(message, { key, part }) }] : [];
+  const out: Report[] =
+    known === undefined ? [{ type: "open", item: blockHead(message, { key, part: emptied(part) }) }] : [];
   out.push({ type: "close", key, status, content: [part] });
   return out;
 }
