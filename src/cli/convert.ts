@@ -4,9 +4,9 @@ import { adapterFor, adapters } from "../adapters/index.ts";
 import type { Adapter } from "../core/adapter.ts";
 import { type Converter, type Misread, openConverter, type Recorded } from "../core/convert.ts";
 import { readRecorded } from "../dialects/recording.ts";
-import { findProjection, projections } from "../projections/index.ts";
-import type { UniversalEvent } from "../protocol/events.ts";
+import { projections } from "../projections/index.ts";
 import { type NumberedLine, openOutput, readLines } from "./pipe.ts";
+import { openTeller } from "./teller.ts";
 import { UsageError } from "./usage.ts";
 
 /** Exit code: some lines were not understood. */
@@ -85,55 +85,6 @@ const unrecognised = (): UsageError =>
   new UsageError(
     `Nothing in the first lines tells which agent this is. Say it: --from ${adapters.map((one) => one.agent).join("|")}.`,
   );
-
-/** Puts events into the words of the target, one projection per session. */
-interface Teller {
-  readonly tell: (events: readonly UniversalEvent[]) => string;
-  readonly end: () => string;
-  readonly spoke: () => boolean;
-}
-
-function openTeller({ to, session }: Flags): Teller {
-  const open = targetFor(to);
-  const targets = new Map<string, Target>();
-  const targetOf = (event: UniversalEvent): Target => {
-    const known = targets.get(event.session_id);
-    if (known !== undefined) return known;
-    const target = open();
-    targets.set(event.session_id, target);
-    return target;
-  };
-  const isWanted = (event: UniversalEvent): boolean => {
-    if (session !== undefined) return event.session_id === session || event.native_session_id === session;
-    // A chat bridge follows one run: the first, unless it names another.
-    return to !== "takopi" || targets.size === 0 || targets.has(event.session_id);
-  };
-  return {
-    tell: (events) => events.map((event) => (isWanted(event) ? targetOf(event).step(event) : "")).join(""),
-    end: () => [...targets.values()].map((target) => target.end()).join(""),
-    spoke: () => targets.size > 0,
-  };
-}
-
-interface Target {
-  readonly step: (event: UniversalEvent) => string;
-  readonly end: () => string;
-}
-
-function targetFor(to: string): () => Target {
-  if (to === "universal") return () => ({ step: (event) => `${JSON.stringify(event)}\n`, end: () => "" });
-  const projection = findProjection(to);
-  if (projection === undefined) {
-    const known = ["universal", ...projections.map(({ name }) => name)].join(", ");
-    throw new UsageError(`Cannot write ${to}. --to takes ${known}.`);
-  }
-  const write = (outputs: readonly unknown[]): string =>
-    outputs.map((one) => (projection.form === "json" ? `${JSON.stringify(one)}\n` : String(one))).join("");
-  return () => {
-    const running = projection.open();
-    return { step: (event) => write(running.step(event)), end: () => write(running.end()) };
-  };
-}
 
 function complain({ count, first }: Misread): void {
   if (count === 0) return;

@@ -68,7 +68,14 @@ function onHostLine(line: MockHears): Report[] {
     case "prompt":
     case "steer": {
       const content: ContentPart[] = [{ type: "text", text: line.text }];
-      const item: ItemHead = { key: line.id, native_item_id: null, kind: "message", role: "user", content };
+      const item: ItemHead = {
+        key: line.id,
+        native_item_id: null,
+        message_id: line.id,
+        kind: "message",
+        role: "user",
+        content,
+      };
       const opened: Report[] = [
         { type: "open", item },
         { type: "close", key: line.id, status: "completed" },

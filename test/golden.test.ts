@@ -1,0 +1,52 @@
+/** One test per recorded folder and dialect; nobody writes these by hand. */
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { openTeller } from "../src/cli/teller.ts";
+import { convertLines } from "../src/core/convert.ts";
+import { projections } from "../src/projections/index.ts";
+import { UniversalEvent } from "../src/protocol/events.ts";
+import { expectGolden, jsonLines } from "./support/golden.ts";
+import { orphans, transcripts } from "./support/transcripts.ts";
+
+test("every transcript has an adapter", () => {
+  expect(transcripts.length).toBeGreaterThan(0);
+  expect(orphans).toEqual([]);
+});
+
+describe.each(transcripts)("$name", (transcript) => {
+  const eventsOf = lazily(() => convertLines(transcript.adapter, transcript.recording));
+
+  test("events", () => {
+    expectGolden(join(transcript.folder, "events.jsonl"), jsonLines(eventsOf()));
+  });
+
+  test("turns end as the agent's documentation says", () => {
+    const ends = eventsOf().flatMap((event) => (event.type === "turn.ended" ? [event.data] : []));
+    expect(ends.map(({ reason, evidence }) => ({ reason, evidence }))).toEqual(transcript.about.turns);
+  });
+
+  test("every line is understood", () => {
+    const unparsed = eventsOf().filter((event) => event.type === "agent.unparsed");
+    expect(unparsed.map((event) => event.data)).toHaveLength(transcript.about.unparsed ?? 0);
+  });
+
+  test("every event fits the schema", () => {
+    for (const event of eventsOf()) expect(UniversalEvent.safeParse(event).error?.issues ?? []).toEqual([]);
+  });
+
+  test.each(projections)("$name", ({ name }) => {
+    const teller = openTeller({ to: name });
+    const text = teller.tell(eventsOf()) + teller.end();
+    expectGolden(join(transcript.folder, `${name}.${endings[name] ?? "jsonl"}`), text);
+  });
+});
+
+const endings: Readonly<Record<string, string>> = { text: "txt", markdown: "md" };
+
+function lazily<Value>(make: () => Value): () => Value {
+  let made: { readonly value: Value } | null = null;
+  return () => {
+    made ??= { value: make() };
+    return made.value;
+  };
+}
