@@ -25,16 +25,21 @@ export const projections: readonly Projection[] = [
     name: "opencode",
     summary: "events as OpenCode's clients read them",
     form: "json",
-    open: (options) => run(openCodeFold(options?.opencode)),
+    open: (options) => perSession(() => run(openCodeFold(options?.opencode))),
   },
   {
     name: "takopi",
     summary: "started, action and completed lines for chat bridges",
     form: "json",
-    open: (options) => run(takopiFold(options?.takopi)),
+    open: (options) => firstSession(run(takopiFold(options?.takopi))),
   },
-  { name: "text", summary: "what a person reads in a terminal", form: "text", open: () => openText() },
-  { name: "markdown", summary: "a document to read and keep", form: "text", open: () => run(markdownFold) },
+  { name: "text", summary: "what a person reads in a terminal", form: "text", open: () => perSession(openText) },
+  {
+    name: "markdown",
+    summary: "a document to read and keep",
+    form: "text",
+    open: () => perSession(() => run(markdownFold)),
+  },
 ];
 
 export const findProjection = (name: string): Projection | undefined => projections.find((one) => one.name === name);
@@ -45,5 +50,30 @@ function openText(): Running<UniversalEvent, string> {
   return {
     step: (event) => running.step(event).map(({ text }) => text),
     end: () => running.end().map(({ text }) => text),
+  };
+}
+
+/** A stream may hold several sessions, and each has a fold of its own. */
+function perSession<Out>(open: () => Running<UniversalEvent, Out>): Running<UniversalEvent, Out> {
+  const sessions = new Map<string, Running<UniversalEvent, Out>>();
+  return {
+    step(event) {
+      const running = sessions.get(event.session_id) ?? open();
+      sessions.set(event.session_id, running);
+      return running.step(event);
+    },
+    end: () => [...sessions.values()].flatMap((running) => [...running.end()]),
+  };
+}
+
+/** A chat follows one conversation: the first that is told of. */
+function firstSession<Out>(running: Running<UniversalEvent, Out>): Running<UniversalEvent, Out> {
+  let session: string | null = null;
+  return {
+    step(event) {
+      session ??= event.session_id;
+      return event.session_id === session ? running.step(event) : [];
+    },
+    end: running.end,
   };
 }

@@ -43,7 +43,7 @@ export const openCodeRules: readonly OpenCodeRule[] = [
     check: textAddsUp,
   },
   { id: "opencode.known-parents", says: "Parts name known messages, deltas known parts.", check: knownParents },
-  { id: "opencode.ids-sort", says: "Event ids are unique and ascend.", check: idsSort },
+  { id: "opencode.ids-sort", says: "Event ids are unique, and ascend within a session.", check: idsSort },
   {
     id: "opencode.requests-resolved",
     says: "Answers name a request that was asked, each is answered once, and none is open at idle.",
@@ -92,14 +92,21 @@ function idlePair(): Checker {
   };
 }
 
+/** A prompt may be shown before its turn begins, as OpenCode itself does. */
 function idleLast(): Checker {
   const seen = new Map<string, Status>();
+  const prompts = new Set<string>();
   return {
     step(event) {
       if (event.type === "session.status") {
         seen.set(event.properties.sessionID, event.properties.status.type);
         return [];
       }
+      if (event.type === "message.updated" && event.properties.info.role === "user") {
+        prompts.add(event.properties.info.id);
+        return [];
+      }
+      if (event.type === "message.part.updated" && prompts.has(event.properties.part.messageID)) return [];
       const session = turnSession(event);
       return session !== null && seen.get(session) === "idle" ? [`${event.type} of ${session} after its idle`] : [];
     },
@@ -263,13 +270,19 @@ function knownParents(): Checker {
 }
 
 function idsSort(): Checker {
-  let last = "";
+  const latest = new Map<string, string>();
+  const seen = new Set<string>();
   return {
-    step({ id, type }) {
+    step(event) {
+      const { id, type } = event;
       if (id === undefined) return [`${type} has no id`];
-      const before = last;
-      last = id;
-      return id > before ? [] : [`${id} does not sort after ${before}`];
+      const out = seen.has(id) ? [`${id} is not unique`] : [];
+      seen.add(id);
+      const session = turnSession(event);
+      if (session === null) return out;
+      const before = latest.get(session) ?? "";
+      latest.set(session, id);
+      return id > before ? out : [...out, `${id} does not sort after ${before}`];
     },
   };
 }

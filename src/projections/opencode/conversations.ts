@@ -61,6 +61,8 @@ export function endTurn(telling: Telling, { data }: EventOf<"turn.ended">): void
   finishRoot(telling, { root, data, error, ms });
   state.turn.errors = [];
   state.turn.compacting = false;
+  state.turn.compacted = false;
+  state.turn.summaryDue = false;
   state.turn.continued = false;
   tellIdle(telling, root);
 }

@@ -15,6 +15,7 @@ export const OPENCODE_VERSION = "1.18.33";
 /** What OpenCode calls an agent's only mode, and the model of an agent that chooses by itself. */
 export const DEFAULT_MODE = "build";
 export const DEFAULT_MODEL = "default";
+const SUMMARY_MODE = "compaction";
 
 export const modelOf = (
   state: Pick<State, "agent" | "model">,
@@ -71,7 +72,7 @@ export function describeAssistant(
   state: State,
   { conversation, message, end }: { conversation: Conversation; message: OpenMessage; end: MessageEnd | null },
 ): OpenCodeAssistantMessage {
-  const mode = conversation.agent ?? DEFAULT_MODE;
+  const mode = message.summary ? SUMMARY_MODE : (conversation.agent ?? DEFAULT_MODE);
   const finish = end?.finish ?? null;
   return {
     id: message.id,
@@ -80,6 +81,7 @@ export function describeAssistant(
     parentID: message.parentID,
     mode,
     agent: mode,
+    ...(message.summary ? { summary: true } : {}),
     path: { cwd: state.directory, root: state.directory },
     cost: message.cost,
     tokens: message.tokens ?? noTokens,

@@ -29,6 +29,7 @@ function isNext(
   { state }: Telling,
   { open, own, item }: { open: OpenMessage; own: string | null; item: Pick<Item, "message_id"> },
 ): boolean {
+  if (open.summary) return own === null || own !== open.id;
   if (own !== null) return own !== open.id;
   if (state.options.messages === "turn") return false;
   if (open.stepped) return true;
@@ -37,7 +38,12 @@ function isNext(
 
 export function openMessage(
   telling: Telling,
-  { conversation, id, seed }: { conversation: Conversation; id: string | null; seed: string },
+  {
+    conversation,
+    id,
+    seed,
+    summary = false,
+  }: { conversation: Conversation; id: string | null; seed: string; summary?: boolean },
 ): OpenMessage {
   const { state, ms, out } = telling;
   // Where the prompt is not in the stream no user message is made up: the parent's id only has the right form.
@@ -52,6 +58,7 @@ export function openMessage(
     finish: null,
     inStep: false,
     stepped: false,
+    summary,
   };
   conversation.user = parentID;
   conversation.message = message;
@@ -125,8 +132,9 @@ export function tellUser(telling: Telling, { conversation, item }: { conversatio
   conversation.user = id;
   const info = describeUser(state, { conversation, id, created: ms });
   out.push({ id: eventId(telling), type: "message.updated", properties: { sessionID: conversation.id, info } });
-  const synthetic = state.turn.continued;
-  state.turn.continued = false;
+  // What the governor or the agent's own machinery writes for the model is not shown as a person's words.
+  const synthetic = state.turn.continued || item.kind === "system";
+  if (item.kind !== "system") state.turn.continued = false;
   for (const [index, part] of item.content.entries()) {
     const base = {
       id: makeId(telling, "prt", `${item.item_id}:${index}`),
@@ -170,8 +178,49 @@ function nameOf(path: string | undefined): { readonly filename?: string } {
 }
 
 export function openText(telling: Telling, { conversation, item }: { conversation: Conversation; item: Item }): void {
+  writeText(telling, { conversation, item, message: messageFor(telling, { conversation, item }) });
+}
+
+/** A compaction's summary is a message of its own. Beside an open message it must not end that one. */
+export function openSummary(
+  telling: Telling,
+  { conversation, item }: { conversation: Conversation; item: Item },
+): void {
+  const { state } = telling;
+  const id = ownId(state, { prefix: "msg", id: item.message_id });
+  const beside = id === null ? conversation.message : null;
+  const open = conversation.message;
+  if (beside === null && open !== null) {
+    closeMessage(telling, { conversation, end: { completed: telling.ms, finish: open.finish, error: null } });
+  }
+  const message = openMessage(telling, { conversation, id, seed: item.item_id, summary: true });
+  message.native = item.message_id;
+  if (beside === null) beginStep(telling, { conversation, message });
+  else conversation.message = beside;
+  state.summaries.set(item.item_id, beside === null ? null : message);
+  writeText(telling, { conversation, item, message });
+}
+
+export function closeSummary(
+  telling: Telling,
+  { conversation, item }: { conversation: Conversation; item: Item },
+): void {
   const { state, ms } = telling;
-  const message = messageFor(telling, { conversation, item });
+  closeText(telling, item);
+  const message = state.summaries.get(item.item_id) ?? null;
+  state.summaries.delete(item.item_id);
+  if (message === null) return;
+  const beside = conversation.message;
+  conversation.message = message;
+  closeMessage(telling, { conversation, end: { completed: ms, finish: "stop", error: null } });
+  conversation.message = beside;
+}
+
+function writeText(
+  telling: Telling,
+  { conversation, item, message }: { conversation: Conversation; item: Item; message: OpenMessage },
+): void {
+  const { state, ms } = telling;
   const own = ownId(state, { prefix: "prt", id: item.native_item_id });
   const entry: TextEntry = {
     conversation: conversation.key,
@@ -180,6 +229,7 @@ export function openText(telling: Telling, { conversation, item }: { conversatio
     start: ms,
     type: item.content[0]?.type === "reasoning" ? "reasoning" : "text",
     begun: false,
+    length: 0,
     text: "",
   };
   state.texts.set(item.item_id, entry);
@@ -188,28 +238,33 @@ export function openText(telling: Telling, { conversation, item }: { conversatio
 }
 
 export function tellDelta(telling: Telling, { data }: EventOf<"item.delta">): void {
-  const { state, out, ms } = telling;
-  const entry = state.texts.get(data.item_id);
+  const entry = telling.state.texts.get(data.item_id);
   if (entry === undefined || data.part === "tool_output") return;
   if (!entry.begun) {
     entry.type = data.part;
     beginText(telling, entry);
   }
+  pushDelta(telling, { entry, delta: data.delta });
+}
+
+function pushDelta(telling: Telling, { entry, delta }: { entry: TextEntry; delta: string }): void {
+  const { state, out, ms } = telling;
   const sessionID = sessionOf(telling, entry);
+  entry.length += delta.length;
   if (state.options.deltas === "legacy") {
-    entry.text += data.delta;
+    entry.text += delta;
     const part = textPart(entry, { sessionID, text: entry.text, end: null });
     out.push({
       id: eventId(telling),
       type: "message.part.updated",
-      properties: { sessionID, part, delta: data.delta, time: ms },
+      properties: { sessionID, part, delta, time: ms },
     });
     return;
   }
   out.push({
     id: eventId(telling),
     type: "message.part.delta",
-    properties: { sessionID, messageID: entry.messageID, partID: entry.id, field: "text", delta: data.delta },
+    properties: { sessionID, messageID: entry.messageID, partID: entry.id, field: "text", delta },
   });
 }
 
@@ -222,7 +277,9 @@ export function closeText(telling: Telling, item: Item): void {
   const said = item.content.find((part) => part.type === "text" || part.type === "reasoning");
   const text = said === undefined ? "" : said.text;
   if (!entry.begun && text === "") return;
+  const untold = !entry.begun || (entry.length === 0 && text !== "");
   if (!entry.begun) beginText(telling, entry);
+  if (untold) pushDelta(telling, { entry, delta: text });
   const sessionID = sessionOf(telling, entry);
   const part = textPart(entry, { sessionID, text, end: ms });
   out.push({ id: eventId(telling), type: "message.part.updated", properties: { sessionID, part, time: ms } });

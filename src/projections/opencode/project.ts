@@ -12,23 +12,11 @@ import {
   tellError,
   tellSession,
 } from "./conversations.ts";
-import { describeAssistant, modelOf, tokensOf } from "./describe.ts";
+import { modelOf, tokensOf } from "./describe.ts";
 import { errorOf, messageOf } from "./errors.ts";
-import { closeText, endStep, openText, tellDelta, tellUser } from "./messages.ts";
+import { closeSummary, closeText, endStep, openSummary, openText, tellDelta, tellUser } from "./messages.ts";
 import { askPermission, askQuestion, resolvePermission, resolveQuestion } from "./requests.ts";
-import {
-  type Conversation,
-  defaultOptions,
-  eventId,
-  makeId,
-  noTokens,
-  type OpenCodeOptions,
-  type OpenMessage,
-  rootOf,
-  type State,
-  start,
-  type Telling,
-} from "./state.ts";
+import { defaultOptions, eventId, type OpenCodeOptions, rootOf, type State, start, type Telling } from "./state.ts";
 import { closeResult, openCall, openResult, runCall, tellFile, tellOutput } from "./tool-parts.ts";
 
 export const openCodeFold = (options: Partial<OpenCodeOptions> = {}): Fold<UniversalEvent, OpenCodeEvent, State> => ({
@@ -132,12 +120,19 @@ function onTurnState(telling: Telling, { data }: EventOf<"turn.state">): void {
     return;
   }
   if (root.status === "retry") tellBusy(telling, root);
-  if (state.turn.compacting && data.state === "running") tellCompacted(telling);
-  state.turn.compacting = data.state === "compacting" || (state.turn.compacting && data.state === "requires_action");
+  if (data.state === "compacting") {
+    state.turn.compacting = true;
+    state.turn.summaryDue = true;
+  }
+  if (data.state !== "running" || !state.turn.compacting) return;
+  state.turn.compacting = false;
+  if (state.summaries.size > 0) state.turn.compacted = true;
+  else tellCompacted(telling);
 }
 
 function tellCompacted(telling: Telling): void {
   telling.state.turn.compacting = false;
+  telling.state.turn.compacted = false;
   const sessionID = rootOf(telling).id;
   telling.out.push({ id: eventId(telling), type: "session.compacted", properties: { sessionID } });
 }
@@ -155,6 +150,7 @@ function onItemStarted(telling: Telling, item: Item): void {
       if (item.subagent !== undefined) beginChild(telling, { item, subagent: item.subagent });
       return;
     case "system":
+      return onSystemStarted(telling, item);
     case "unknown":
       return;
     default:
@@ -174,7 +170,7 @@ function onItemCompleted(telling: Telling, item: Item): void {
       if (item.subagent !== undefined) completeChild(telling, { item, subagent: item.subagent });
       return;
     case "system":
-      return onSystem(telling, item);
+      return onSystemCompleted(telling, item);
     case "unknown":
       return;
     default:
@@ -189,35 +185,19 @@ function onMessageCompleted(telling: Telling, item: Item): void {
   for (const part of item.content) if (part.type === "file_ref") tellFile(telling, part);
 }
 
-/** A compaction's summary is an assistant message of its own, marked as such. */
-function onSystem(telling: Telling, item: Item): void {
-  const { state, out, ms } = telling;
-  const text = item.content.find((part) => part.type === "text")?.text ?? "";
-  if (text === "") return;
+/** What an agent writes for itself: first of all the summary of a compaction, else a note to the model. */
+function onSystemStarted(telling: Telling, item: Item): void {
+  const { turn } = telling.state;
+  if (!turn.summaryDue) return;
+  turn.summaryDue = false;
+  openSummary(telling, { conversation: conversationOf(telling, item), item });
+}
+
+function onSystemCompleted(telling: Telling, item: Item): void {
   const conversation = conversationOf(telling, item);
-  const summary: Conversation = { ...conversation, agent: "compaction" };
-  const message: OpenMessage = {
-    id: makeId(telling, "msg", `${item.item_id}:summary`),
-    native: null,
-    created: ms,
-    parentID: conversation.user ?? makeId(telling, "msg", `${item.item_id}:user`),
-    cost: 0,
-    tokens: noTokens,
-    finish: "stop",
-    inStep: false,
-    stepped: false,
-  };
-  const sessionID = conversation.id;
-  const end = { completed: ms, finish: "stop", error: null };
-  const info = (done: boolean) => ({
-    ...describeAssistant(state, { conversation: summary, message, end: done ? end : null }),
-    summary: true,
-  });
-  out.push({ id: eventId(telling), type: "message.updated", properties: { sessionID, info: info(false) } });
-  const id = makeId(telling, "prt", `${item.item_id}:summary`);
-  const part = { id, sessionID, messageID: message.id, type: "text", text, time: { start: ms, end: ms } } as const;
-  out.push({ id: eventId(telling), type: "message.part.updated", properties: { sessionID, part, time: ms } });
-  out.push({ id: eventId(telling), type: "message.updated", properties: { sessionID, info: info(true) } });
+  if (!telling.state.summaries.has(item.item_id)) return tellUser(telling, { conversation, item });
+  closeSummary(telling, { conversation, item });
+  if (telling.state.turn.compacting || telling.state.turn.compacted) tellCompacted(telling);
 }
 
 function onTodos(telling: Telling, { data }: EventOf<"todo.updated">): void {

@@ -26,6 +26,8 @@ export interface OpenMessage {
   inStep: boolean;
   /** A model step has ended in this message. */
   stepped: boolean;
+  /** It holds a compaction's summary. */
+  readonly summary: boolean;
 }
 
 /** One OpenCode session: the session itself, or a subagent's child session. */
@@ -56,6 +58,7 @@ export interface TextEntry {
   type: "text" | "reasoning";
   /** Its empty part has been told. */
   begun: boolean;
+  length: number;
   /** What was said so far; kept for the legacy form only. */
   text: string;
 }
@@ -95,6 +98,8 @@ export interface State {
   /** Subagents' conversations by subagent id; the session's own is under "". */
   readonly conversations: Map<string, Conversation>;
   readonly texts: Map<string, TextEntry>;
+  /** Summaries that are being written beside an open message: item id to their own message. */
+  readonly summaries: Map<string, OpenMessage | null>;
   /** By call id. */
   readonly tools: Map<string, ToolEntry>;
   /** Open tool results: item id to call id. */
@@ -105,6 +110,10 @@ export interface State {
     /** Errors that were told in this turn, so that its end does not repeat them. */
     errors: string[];
     compacting: boolean;
+    /** Compaction is over, but its summary is still being written. */
+    compacted: boolean;
+    /** Compaction began and its summary has not been written yet. */
+    summaryDue: boolean;
     /** It began with a prompt, so it must have an answer. */
     prompted: boolean;
     /** The next user item was written by the governor, not by a person. */
@@ -126,10 +135,11 @@ export const start = (options: OpenCodeOptions): State => ({
   tokens: noTokens,
   conversations: new Map(),
   texts: new Map(),
+  summaries: new Map(),
   tools: new Map(),
   results: new Map(),
   requests: new Map(),
-  turn: { errors: [], compacting: false, prompted: false, continued: false },
+  turn: { errors: [], compacting: false, compacted: false, summaryDue: false, prompted: false, continued: false },
 });
 
 /** One universal event on its way: when it happened, and what follows from it. */
