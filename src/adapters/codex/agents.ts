@@ -12,7 +12,8 @@ export function onCollab(state: State, item: ItemOf<"collabAgentToolCall">): Rep
     const thread = threadOf(state, id);
     if (thread.subagent === null) return [];
     thread.subagent = { ...thread.subagent, parent_call_id: item.id };
-    return beginAgent(state, thread, { title: item.prompt ?? id });
+    thread.task = item.prompt ?? id;
+    return beginAgent(state, thread);
   });
 }
 
@@ -20,17 +21,17 @@ export function onActivity(state: State, item: ItemOf<"subAgentActivity">): Repo
   const thread = threadOf(state, item.agentThreadId);
   if (thread.subagent === null) return [];
   thread.subagent = { ...thread.subagent, name: item.agentPath };
-  if (item.kind === "started") return beginAgent(state, thread, { title: item.agentPath });
+  if (item.kind === "started") return beginAgent(state, thread);
   if (item.kind === "interacted") return [];
   return endAgent(state, thread, { status: item.kind === "completed" ? "completed" : "failed" });
 }
 
 /** The agent is a status item while it works; it outlives the call that spawned it, and may outlive the turn. */
-export function beginAgent(state: State, thread: Thread, { title }: { title: string }): Report[] {
+export function beginAgent(state: State, thread: Thread): Report[] {
   if (thread.working) return [];
   thread.working = true;
   thread.runs += 1;
-  const content: ContentPart[] = [{ type: "status", label: "subagent", detail: title }];
+  const content: ContentPart[] = [{ type: "status", label: "subagent", detail: thread.subagent?.name ?? thread.task }];
   return [{ type: "open", item: { ...agentHead(thread), content } }, backgroundReport(state)];
 }
 
@@ -53,9 +54,9 @@ const agentHead = ({ id, subagent, runs }: Thread): ItemHead => ({
 export function backgroundReport(state: State): Report {
   const agents = [...state.threads.values()]
     .filter(({ working, subagent }) => working && subagent !== null)
-    .map(({ id, subagent }) => {
+    .map(({ id, subagent, task }) => {
       const callId = subagent?.parent_call_id ?? null;
-      return { id, kind: "subagent", title: subagent?.name ?? id, ...(callId !== null && { call_id: callId }) };
+      return { id, kind: "subagent", title: subagent?.name ?? task, ...(callId !== null && { call_id: callId }) };
     });
   return { type: "background", open: [...agents, ...state.background.values()] };
 }

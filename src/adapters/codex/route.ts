@@ -1,19 +1,25 @@
 /** Which session a line belongs to, on an app-server that several share. */
 import type { Route } from "../../core/route.ts";
 import type { RpcLine } from "../../core/rpc.ts";
+import { answeredRequests } from "../../dialects/codex.ts";
 import { isShape, type Shape } from "../../dialects/shape.ts";
+import { refusedRequests } from "./silent.ts";
 
 type Fields = Shape;
+
+/** The other requests are ours. */
+const codexAsks: ReadonlySet<string> = new Set([...answeredRequests, ...Object.keys(refusedRequests)]);
 
 export function route(line: RpcLine): Route {
   const { id, method, params, result } = line;
   if (method === undefined) return answerRoute({ id: String(id), result });
   const fields = fieldsOf(params);
   const thread = textOf(fields.threadId) ?? textOf(fields.conversationId);
-  // A request of Codex's has an integer id and names its thread; one of ours has a text id.
-  const request = typeof id === "string" ? { request: id } : {};
+  const request = id === undefined || codexAsks.has(method) ? {} : { request: String(id) };
   if (method === "thread/started") return { ...request, ...threadRoute(fieldsOf(fields.thread)) };
   if (thread === null) return { thread, ...request };
+  // A recording that begins in the middle: its host knew whose thread it was.
+  if (method === "thread/resume" || method === "turn/start") return { thread, ...request, root: true };
   if (method === "turn/started") return { thread, ...(isRootTurn(fieldsOf(fields.turn)) && { root: true }) };
   const claims = method.startsWith("item/") ? claimsOf(fieldsOf(fields.item)) : [];
   return { thread, ...request, ...(claims.length > 0 && { claims }) };
@@ -22,8 +28,8 @@ export function route(line: RpcLine): Route {
 /** The answer to `thread/start` and its kin names the thread that is now the asker's. */
 function answerRoute({ id, result }: { id: string; result: unknown }): Route {
   const thread = fieldsOf(fieldsOf(result).thread);
-  if (textOf(thread.id) === null) return { thread: null, request: id };
-  return { ...threadRoute(thread), request: id };
+  if (textOf(thread.id) === null) return { thread: null, request: id, answer: true };
+  return { ...threadRoute(thread), request: id, answer: true };
 }
 
 function threadRoute({ id, parentThreadId }: Fields): Route {

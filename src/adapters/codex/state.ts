@@ -42,8 +42,9 @@ export interface Thread {
   /** Blocks still being written, with the item they are of. */
   readonly blocks: Map<string, "text" | "reasoning">;
   readonly tools: Map<string, RunningTool>;
-  /** How many times a spawned agent has begun; its status item is open while `working`. */
+  /** How many times a spawned agent has begun, and at what; its status item is open while `working`. */
   runs: number;
+  task: string;
   working: boolean;
 }
 
@@ -133,6 +134,7 @@ export function threadOf(state: State, id: string): Thread {
     blocks: new Map(),
     tools: new Map(),
     runs: 0,
+    task: id,
     working: false,
   };
   state.threads.set(id, thread);

@@ -48,7 +48,8 @@ export function onTurnStarted(state: State, { threadId, turn, at }: Started): (R
   const thread = threadOf(state, threadId);
   thread.turn = turn.id;
   endModelStep(thread);
-  if (thread.subagent !== null) return beginAgent(state, thread, { title: thread.subagent.name ?? threadId });
+  thread.modelStep = 0;
+  if (thread.subagent !== null) return beginAgent(state, thread);
   const origin = state.requested ? "user" : "agent";
   return [{ type: "begin", origin }, ...interruptIfAsked(state, at)];
 }

@@ -1,0 +1,185 @@
+/** `codex exec --json` → reports. A reduced retelling of the app-server: no deltas, no requests, no call ids. */
+import type { AdapterInput, Send } from "../../core/adapter.ts";
+import { type Fold, unreachable } from "../../core/fold.ts";
+import type { ItemHead, Report } from "../../core/report.ts";
+import type { ExecItem, ExecItemOf, ExecLine, ExecUsage } from "../../dialects/codex-exec.ts";
+import type { EndReason } from "../../protocol/events.ts";
+import type { ContentPart } from "../../protocol/items.ts";
+import { callPart, isTool, resultParts, type ToolItem } from "./tools.ts";
+
+export interface State {
+  thread: string | null;
+  /** Item ids begin again in every process, so they are told apart by the turn. */
+  turns: number;
+  /** Tools at work, by key. */
+  readonly running: Set<string>;
+  /** The message item that tool calls belong to, and how many model calls were seen: a message begins one. */
+  parent: string | null;
+}
+
+export const adapter: Fold<AdapterInput<ExecLine>, Report | Send, State> = {
+  start: () => ({ thread: null, turns: 0, running: new Set(), parent: null }),
+  step(state, input) {
+    return input.type === "line" && input.from === "agent" ? onLine(state, input.line) : [];
+  },
+};
+
+function onLine(state: State, line: ExecLine): Report[] {
+  switch (line.type) {
+    case "thread.started":
+      state.thread = line.thread_id;
+      return [{ type: "session", native_session_id: line.thread_id, metadata: { agent: "codex" } }];
+    case "turn.started":
+      state.turns += 1;
+      state.parent = null;
+      state.running.clear();
+      return [{ type: "begin", origin: "agent" }];
+    case "turn.completed":
+      return [usage(line.usage), { type: "end", reason: "completed" }];
+    case "turn.failed":
+      return [failed(line.error.message)];
+    case "item.started":
+    case "item.updated":
+    case "item.completed":
+      return onItem(state, line);
+    case "error":
+      return onError(line.message);
+    default:
+      return unreachable(line);
+  }
+}
+
+/** The thread's own total, also of turns before this process (transcripts/codex-exec/resume). */
+function usage(counts: ExecUsage): Report {
+  const reasoning = counts.reasoning_output_tokens ?? 0;
+  const cacheWrite = counts.cache_write_input_tokens ?? 0;
+  const tokens = {
+    input: Math.max(0, counts.input_tokens - counts.cached_input_tokens - cacheWrite),
+    output: Math.max(0, counts.output_tokens - reasoning),
+    reasoning,
+    cache_read: counts.cached_input_tokens,
+    cache_write: cacheWrite,
+  };
+  return { type: "usage", scope: "session", mode: "total", tokens };
+}
+
+const cut: ReadonlyMap<string, EndReason> = new Map([
+  ["max_output_tokens", "length"],
+  ["content_filter", "content_filter"],
+]);
+
+function failed(message: string): Report {
+  const [, why] = /^Incomplete response returned, reason: (\w+)/.exec(message) ?? [];
+  const reason = cut.get(why ?? "") ?? "error";
+  return { type: "end", reason, error: { message, code: why ?? "agent_error", details: null } };
+}
+
+function onError(message: string): Report[] {
+  const [, attempt] = /^Reconnecting\D*(\d+)\s*\/\s*\d+/.exec(message) ?? [];
+  if (attempt === undefined) return [{ type: "error", message, code: "agent_error", fatal: true }];
+  return [{ type: "state", state: "retrying", attempt: Number(attempt), message, delayMs: 0 }];
+}
+
+type ItemLine = Extract<ExecLine, { item: ExecItem }>;
+
+function onItem(state: State, { type, item }: ItemLine): Report[] {
+  const key = `${state.turns}/${item.id}`;
+  if (isTool(item)) return onTool(state, { key, item, done: type === "item.completed" });
+  switch (item.type) {
+    case "agent_message":
+    case "reasoning":
+      return type === "item.completed" ? onBlock(state, { key, item }) : [];
+    case "todo_list":
+      return [{ type: "todo", todos: item.items.map(asTodo) }];
+    case "error": {
+      const content: ContentPart[] = [{ type: "status", label: "Warning", detail: item.message }];
+      return whole({ key, native_item_id: item.id, kind: "status", role: "system", content });
+    }
+    default:
+      return unreachable(item);
+  }
+}
+
+const asTodo = ({ text, completed }: { text: string; completed: boolean }, index: number) => ({
+  id: String(index + 1),
+  content: text,
+  status: completed ? ("completed" as const) : ("pending" as const),
+});
+
+const whole = (item: ItemHead): Report[] => [
+  { type: "open", item },
+  { type: "close", key: item.key, status: "completed", content: item.content },
+];
+
+function onBlock(
+  state: State,
+  { key, item }: { key: string; item: ExecItemOf<"agent_message" | "reasoning"> },
+): Report[] {
+  state.parent = key;
+  const { id, text } = item;
+  const part: ContentPart =
+    item.type === "reasoning" ? { type: "reasoning", text, visibility: "public" } : { type: "text", text };
+  const empty: ContentPart = { ...part, text: "" };
+  const head: ItemHead = {
+    key,
+    native_item_id: id,
+    kind: "message",
+    role: "assistant",
+    message_id: key,
+    content: [empty],
+  };
+  return [
+    { type: "open", item: head },
+    { type: "close", key, status: "completed", content: [part] },
+  ];
+}
+
+function onTool(state: State, { key, item, done }: { key: string; item: ToolItem; done: boolean }): Report[] {
+  const out = state.running.has(key) ? [] : openTool(state, { key, item });
+  if (!done) return out;
+  state.running.delete(key);
+  const { content, isError, denied } = resultParts(item);
+  const status = isError ? "failed" : "completed";
+  return [...out, { type: "close", key: `${key}/result`, status, content, ...(denied && { denied }) }];
+}
+
+function openTool(state: State, { key, item }: { key: string; item: ToolItem }): Report[] {
+  state.running.add(key);
+  const out: Report[] = state.parent === null ? emptyParent(state, key) : [];
+  const part = callPart(item);
+  const base = { native_item_id: item.id, ...(state.parent !== null && { message_id: state.parent }) };
+  const call: ItemHead = {
+    ...base,
+    key,
+    kind: "tool_call",
+    role: "assistant",
+    ...(state.parent !== null && { parent: state.parent }),
+    content: [{ ...part, arguments: "" }],
+  };
+  const result: ItemHead = {
+    key: `${key}/result`,
+    native_item_id: item.id,
+    kind: "tool_result",
+    role: "tool",
+    parent: key,
+    content: [{ type: "tool_result", call_id: item.id, output: "", is_error: false }],
+  };
+  return [
+    ...out,
+    { type: "open", item: call },
+    { type: "close", key, status: "completed", content: [part] },
+    { type: "open", item: result },
+  ];
+}
+
+/** A turn that begins with a tool gets an empty message, so that the call has a parent. */
+function emptyParent(state: State, beside: string): Report[] {
+  const key = `${beside}/empty`;
+  state.parent = key;
+  const content: ContentPart[] = [{ type: "text", text: "" }];
+  const item: ItemHead = { key, native_item_id: null, kind: "message", role: "assistant", message_id: key, content };
+  return [
+    { type: "open", item, synthetic: true },
+    { type: "close", key, status: "completed" },
+  ];
+}
