@@ -153,6 +153,8 @@ export interface Capabilities {
   readonly cost: boolean;
   /** The agent echoes each prompt as a user item of its own, so the machine makes none. */
   readonly echoesPrompts: boolean;
+  /** Its process serves one turn and then goes by itself: the next prompt waits until it is gone. */
+  readonly oneTurn?: boolean;
   readonly permissionModes: readonly PermissionMode[];
   /** What may be changed in mid-session. */
   readonly set: readonly ("model" | "variant" | "mode" | "permission_mode")[];

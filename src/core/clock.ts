@@ -46,7 +46,11 @@ export function expire(state: MachineState, out: MachineOutput[]): void {
   }
   showState(state, out);
   const { turn } = state;
-  if (state.connection === "closing" && state.closingAt + STOP_MS <= state.at) state.connection = "closed";
+  if (state.connection === "closing" && state.closingAt + STOP_MS <= state.at) {
+    // One that should have gone by itself and did not is stopped.
+    if (state.capabilities.oneTurn === true) out.push({ type: "stop" });
+    state.connection = "closed";
+  }
   if (turn === null) runQueue(state, out);
   if (turn === null || turnDueAt(state, turn) > state.at) return;
   if (turn.abortedAt !== null) onAbortDue(state, out, turn);

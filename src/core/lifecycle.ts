@@ -270,6 +270,10 @@ export function finishTurn(state: MachineState, out: MachineOutput[], finish: Fi
   emit(state, out, { type: "turn.ended", data }, ours(finish.rule ?? `turn.${finish.evidence}`));
   state.turn = null;
   state.outbox = [];
+  if (state.capabilities.oneTurn === true && state.connection === "open") {
+    state.connection = "closing";
+    state.closingAt = state.at;
+  }
   runQueue(state, out);
 }
 

@@ -94,7 +94,7 @@ export interface UsageState {
 export interface MachineState {
   readonly session: SessionId;
   readonly agent: string;
-  readonly capabilities: Pick<Capabilities, "echoesPrompts" | "steer">;
+  readonly capabilities: Pick<Capabilities, "echoesPrompts" | "steer" | "oneTurn">;
   readonly policy: TurnPolicy;
   at: number;
   /** When the agent last said anything. */
