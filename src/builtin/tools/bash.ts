@@ -1,0 +1,170 @@
+/** bash: a command in a process group of its own, heard while it runs, and gone with all it started when it ends. */
+import { spawn } from "node:child_process";
+import { createWriteStream, type WriteStream } from "node:fs";
+import { StringDecoder } from "node:string_decoder";
+import { z } from "zod";
+import { RUN_VARIABLE, SESSION_VARIABLE } from "../../runtime/environment.ts";
+import { processTable } from "../../runtime/process-table.ts";
+import { endTree, type TreeRoot } from "../../runtime/process-tree.ts";
+import { OUTPUT_LIMIT, outputFile, shortened } from "./bound.ts";
+import { permitCommand } from "./permits.ts";
+import { defineTool, type ToolContext, type ToolOutcome } from "./tool.ts";
+
+const DEFAULT_TIMEOUT_MS = 120_000;
+const MAX_TIMEOUT_MS = 600_000;
+/** The file with the full text stops growing here. */
+const FILE_LIMIT = 64 * 1024 * 1024;
+/** After the shell is gone: how long its output may still arrive. */
+const REST_MS = 500;
+
+export const bash = defineTool({
+  name: "bash",
+  kind: "command",
+  description:
+    "Runs a shell command in the working directory and returns its output and exit code. No input can be given. " +
+    `It is stopped after timeout milliseconds (${DEFAULT_TIMEOUT_MS} unless given, at most ${MAX_TIMEOUT_MS}); ` +
+    "whatever it leaves running is stopped when it ends. Use the other tools to read, search and change files.",
+  input: z.object({
+    command: z.string().min(1).describe("The command"),
+    description: z.string().optional().describe("What it does, in a few words"),
+    timeout: z.number().int().min(1).optional().describe("Milliseconds after which it is stopped"),
+  }),
+  title: ({ command, description }) => description ?? command,
+  async run({ command, timeout }, context) {
+    await permitCommand(context, command);
+    context.signal.throwIfAborted();
+    return runCommand(context, { command, timeoutMs: Math.min(timeout ?? DEFAULT_TIMEOUT_MS, MAX_TIMEOUT_MS) });
+  },
+});
+
+async function runCommand(
+  context: ToolContext,
+  { command, timeoutMs }: { command: string; timeoutMs: number },
+): Promise<ToolOutcome> {
+  const { child, root } = start(context, command);
+  const output = collect(context);
+  const decoders = [new StringDecoder("utf8"), new StringDecoder("utf8")];
+  for (const [index, stream] of [child.stdout, child.stderr].entries()) {
+    stream.on("data", (chunk: Buffer) => output.add(decoders[index]?.write(chunk) ?? ""));
+    stream.on("error", () => {});
+  }
+  const timer = AbortSignal.timeout(timeoutMs);
+  const stopped = AbortSignal.any([context.signal, timer]);
+  const end = async (): Promise<void> => void (await endTree(root, STOP));
+  let ending: Promise<void> | null = null;
+  const onStop = (): void => {
+    ending ??= end();
+  };
+  stopped.addEventListener("abort", onStop, { once: true });
+  if (stopped.aborted) onStop();
+  try {
+    const closed = new Promise<void>((resolve) => child.once("close", () => resolve()));
+    const exit = await new Promise<{ code: number | null; signal: string | null }>((resolve, reject) => {
+      child.once("exit", (code, signal) => resolve({ code, signal }));
+      child.once("error", reject);
+    });
+    await (ending ?? end());
+    await Promise.race([closed, pause(REST_MS)]);
+    context.signal.throwIfAborted();
+    return await outcome({ exit, text: await output.end(), timedOut: timer.aborted, timeoutMs });
+  } finally {
+    stopped.removeEventListener("abort", onStop);
+    child.stdout.destroy();
+    child.stderr.destroy();
+    await output.end();
+  }
+}
+
+function start(context: ToolContext, command: string) {
+  const runId = `${context.sessionId}/${context.callId}`;
+  const child = spawn("bash", ["-c", command], {
+    cwd: context.directory,
+    env: { ...context.environment, [SESSION_VARIABLE]: context.sessionId, [RUN_VARIABLE]: runId },
+    detached: true,
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const { pid } = child;
+  const started = pid === undefined ? null : processTable.startOf(pid);
+  const leader = pid === undefined || started === null ? null : { pid, started };
+  const root: TreeRoot = { runId, leader, ours: true };
+  return { child, root };
+}
+
+const STOP = [{ signal: "SIGTERM", waitMs: 500 }] as const;
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, ms).unref();
+  });
+}
+
+interface Output {
+  readonly add: (text: string) => void;
+  /** The text for the model. May be called again. */
+  readonly end: () => Promise<string>;
+}
+
+/** Keeps head and tail in memory, streams the head, and writes everything to a file once it is too long. */
+function collect(context: ToolContext): Output {
+  let text = "";
+  let total = 0;
+  let file: Promise<{ path: string; stream: WriteStream } | null> | null = null;
+  const openKept = async (): Promise<{ path: string; stream: WriteStream } | null> => {
+    try {
+      const path = await outputFile(context);
+      const stream = createWriteStream(path, { mode: 0o600 });
+      stream.on("error", () => {});
+      return { path, stream };
+    } catch {
+      // Without a place to keep it the output is only shortened.
+      return null;
+    }
+  };
+  const keep = (chunk: string): void => {
+    if (total > FILE_LIMIT) return;
+    file = (file ?? openKept()).then((opened) => {
+      opened?.stream.write(chunk);
+      return opened;
+    });
+  };
+  return {
+    add(chunk) {
+      if (chunk === "") return;
+      const room = OUTPUT_LIMIT - total;
+      if (room > 0) context.emit(chunk.slice(0, room));
+      if (total <= OUTPUT_LIMIT && total + chunk.length > OUTPUT_LIMIT) keep(text);
+      total += chunk.length;
+      if (total > OUTPUT_LIMIT) keep(chunk);
+      text += chunk;
+      // The middle is in the file; what is shown needs only both ends.
+      if (text.length > 4 * OUTPUT_LIMIT) text = text.slice(0, OUTPUT_LIMIT) + text.slice(-OUTPUT_LIMIT);
+    },
+    async end() {
+      const opened = file === null ? null : await file;
+      if (opened !== null && !opened.stream.writableEnded) {
+        await new Promise<void>((resolve) => opened.stream.end(() => resolve()));
+      }
+      if (total <= OUTPUT_LIMIT) return text;
+      return shortened({ text, total, path: opened?.path ?? "no file: it could not be kept" });
+    },
+  };
+}
+
+interface Ended {
+  readonly exit: { readonly code: number | null; readonly signal: string | null };
+  readonly text: string;
+  readonly timedOut: boolean;
+  readonly timeoutMs: number;
+}
+
+async function outcome({ exit, text, timedOut, timeoutMs }: Ended): Promise<ToolOutcome> {
+  const said = text === "" ? "(no output)" : text;
+  const gap = said.endsWith("\n") ? "\n" : "\n\n";
+  if (timedOut) {
+    return { output: `${said}${gap}(stopped: it ran longer than ${timeoutMs} ms)`, is_error: true };
+  }
+  const code = exit.code ?? null;
+  if (code === 0) return { output: said, exit_code: 0 };
+  const how = code === null ? `ended by ${exit.signal ?? "a signal"}` : `exit code ${code}`;
+  return { output: `${said}${gap}(${how})`, is_error: true, ...(code === null ? {} : { exit_code: code }) };
+}

@@ -1,0 +1,187 @@
+/** webfetch: a page as text. Every hop is allowed by itself, and private addresses are refused unless a rule names them. */
+import { lookup as resolveName } from "node:dns";
+import { type IncomingMessage, request as requestHttp } from "node:http";
+import { request as requestHttps } from "node:https";
+import type { LookupFunction } from "node:net";
+import { z } from "zod";
+import { judge } from "../permissions.ts";
+import { isAddress, isPrivateAddress } from "./address.ts";
+import { boundOutput } from "./bound.ts";
+import { htmlToText } from "./html.ts";
+import { defineTool, type ToolContext, ToolFailure } from "./tool.ts";
+
+const BODY_LIMIT_BYTES = 5 * 1024 * 1024;
+const REDIRECTS = 5;
+const DEFAULT_TIMEOUT_S = 30;
+const MAX_TIMEOUT_S = 120;
+
+export const webfetch = defineTool({
+  name: "webfetch",
+  kind: "web_search",
+  description: "Fetches a URL over http or https and returns its text; HTML is made readable unless format is html.",
+  input: z.object({
+    url: z.string().min(1).describe("The full URL"),
+    format: z.enum(["markdown", "text", "html"]).optional().describe("How HTML is returned; markdown when absent"),
+    timeout: z.number().int().min(1).max(MAX_TIMEOUT_S).optional().describe("Seconds to wait"),
+  }),
+  title: ({ url }) => url,
+  async run({ url, format = "markdown", timeout = DEFAULT_TIMEOUT_S }, context) {
+    const signal = AbortSignal.any([context.signal, AbortSignal.timeout(timeout * 1_000)]);
+    const { body, type, status } = await fetchAll({ url: readUrl(url), context, signal, timeout });
+    const text = type.includes("html") && format !== "html" ? htmlToText(body) : body;
+    if (status >= 400) return { output: `HTTP ${status}\n\n${await boundOutput(text, context)}`, is_error: true };
+    return { output: text === "" ? "(the page is empty)" : await boundOutput(text, context) };
+  },
+});
+
+function readUrl(text: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (url === null || (url.protocol !== "http:" && url.protocol !== "https:")) {
+    throw new ToolFailure(`${text} is no http or https URL.`);
+  }
+  if (url.username !== "" || url.password !== "") throw new ToolFailure("A URL with a user name in it is not fetched.");
+  return url;
+}
+
+interface FetchOptions {
+  readonly url: URL;
+  readonly context: ToolContext;
+  readonly signal: AbortSignal;
+  readonly timeout: number;
+}
+
+interface Page {
+  readonly body: string;
+  readonly type: string;
+  readonly status: number;
+}
+
+async function fetchAll({ url: first, context, signal, timeout }: FetchOptions): Promise<Page> {
+  let url = first;
+  let allowed = "";
+  for (let hop = 0; hop <= REDIRECTS; hop += 1) {
+    if (url.origin !== allowed) await permitUrl(context, url);
+    allowed = url.origin;
+    const response = await get({ url, signal, openPrivate: await mayReachPrivate(context, url) }).catch(
+      (error: unknown) => {
+        context.signal.throwIfAborted();
+        throw fetchFailure({ url, error, timedOut: signal.aborted, timeout });
+      },
+    );
+    const { statusCode: status = 0, headers } = response;
+    const target = status >= 300 && status < 400 ? headers.location : undefined;
+    if (target === undefined) {
+      return { body: await readBody(response, signal), type: headers["content-type"] ?? "", status };
+    }
+    response.destroy();
+    url = readUrl(new URL(target, url).href);
+  }
+  throw new ToolFailure(`${first.href} redirects more than ${REDIRECTS} times.`);
+}
+
+async function permitUrl(context: ToolContext, url: URL): Promise<void> {
+  await context.permit({
+    action: "webfetch",
+    judge: (law) => judge(law, { actions: ["webfetch"], subject: url.href }),
+    patterns: [url.href],
+    always: [{ action: "webfetch", pattern: `${url.origin}/*` }],
+    metadata: { url: url.href },
+  });
+}
+
+/** A rule for the host, or a webfetch rule that spells the host out, opens private addresses; a general one does not. */
+async function mayReachPrivate(context: ToolContext, url: URL): Promise<boolean> {
+  let open = false;
+  await context.permit({
+    action: "private_address",
+    judge: (law) => {
+      const named = law.rules.findLast(
+        ({ action, pattern }) => action === "webfetch" && pattern.includes(`//${url.host}`),
+      );
+      const verdict = judge(law, { actions: ["private_address"], subject: url.host });
+      open = verdict.effect === "allow" || (verdict.effect === "deny" && named?.effect === "allow");
+      // Whether the host is private is only known once its name is resolved: here nothing is refused.
+      return { effect: "allow", because: "it is checked when the address is known" };
+    },
+    patterns: [url.host],
+    always: [],
+    metadata: { url: url.href },
+  });
+  return open;
+}
+
+interface GetOptions {
+  readonly url: URL;
+  readonly signal: AbortSignal;
+  readonly openPrivate: boolean;
+}
+
+function get({ url, signal, openPrivate }: GetOptions): Promise<IncomingMessage> {
+  if (!openPrivate && isAddress(url.hostname) && isPrivateAddress(url.hostname)) throw privateFailure(url.host);
+  const options = {
+    method: "GET",
+    signal,
+    headers: { accept: "text/html, text/*;q=0.9, */*;q=0.5", "user-agent": "franca", "accept-encoding": "identity" },
+    // The address that was checked is the one that is connected to: a name cannot change its mind in between.
+    lookup: openPrivate ? undefined : publicLookup,
+  };
+  return new Promise((resolve, reject) => {
+    const send = url.protocol === "https:" ? requestHttps : requestHttp;
+    send(url, options, resolve).on("error", reject).end();
+  });
+}
+
+const publicLookup: LookupFunction = (hostname, options, callback) => {
+  resolveName(hostname, { ...options, all: true }, (error, addresses) => {
+    if (error !== null) return callback(error, "", 4);
+    const closed = addresses.find(({ address }) => isPrivateAddress(address));
+    const [first] = addresses;
+    if (closed !== undefined || first === undefined) return callback(privateFailure(hostname), "", 4);
+    if (options.all === true) callback(null, addresses);
+    else callback(null, first.address, first.family);
+  });
+};
+
+const privateFailure = (host: string): ToolFailure =>
+  new ToolFailure(
+    `${host} is a private address, which is not fetched. Whoever runs this session can allow it with a permission rule ` +
+      `for private_address.`,
+  );
+
+async function readBody(response: IncomingMessage, signal: AbortSignal): Promise<string> {
+  const type = response.headers["content-type"] ?? "";
+  if (/^(image|audio|video|font)\//.test(type) || type.includes("octet-stream")) {
+    response.destroy();
+    throw new ToolFailure(`The URL gives ${type}, which is no text.`);
+  }
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of response) {
+    signal.throwIfAborted();
+    const bytes: Buffer = Buffer.from(chunk);
+    size += bytes.length;
+    if (size > BODY_LIMIT_BYTES) {
+      response.destroy();
+      throw new ToolFailure(`The page is larger than ${BODY_LIMIT_BYTES} bytes.`);
+    }
+    chunks.push(bytes);
+  }
+  return new TextDecoder().decode(Buffer.concat(chunks));
+}
+
+function fetchFailure({
+  url,
+  error,
+  timedOut,
+  timeout,
+}: {
+  url: URL;
+  error: unknown;
+  timedOut: boolean;
+  timeout: number;
+}): ToolFailure {
+  if (error instanceof ToolFailure) return error;
+  if (timedOut) return new ToolFailure(`${url.href} did not answer within ${timeout} s.`);
+  const why = error instanceof Error ? error.message : String(error);
+  return new ToolFailure(`${url.href} could not be fetched: ${why}`);
+}
