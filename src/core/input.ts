@@ -39,6 +39,14 @@ export type SessionInput =
       readonly proposals: readonly Proposal[];
       readonly at: number;
     }
+  /** Something of ours failed beside the turn (a plugin, the disk): told as an error that ends nothing. */
+  | {
+      readonly type: "notice";
+      readonly message: string;
+      readonly code: string;
+      readonly details?: unknown;
+      readonly at: number;
+    }
   | { readonly type: "tick"; readonly at: number };
 
 /** What the edge does after it has appended the events, in this order. */

@@ -115,6 +115,7 @@ function stepSession(state: State, input: SessionInput): SessionOutput {
     case "command":
     case "restarted":
     case "proposals":
+    case "notice":
       say(state, work, input);
       break;
     default:

@@ -41,14 +41,21 @@ export type MachineInput =
       readonly proposals: readonly Proposal[];
       readonly at: number;
     }
+  | {
+      readonly type: "notice";
+      readonly message: string;
+      readonly code: string;
+      readonly details?: unknown;
+      readonly at: number;
+    }
   | { readonly type: "tick"; readonly at: number };
 
 export function startMachine({ sessionId, adapter, policy, connected, foreign }: MachineOptions): MachineState {
-  const { echoesPrompts, steer } = adapter.capabilities;
+  const { echoesPrompts, steer, oneTurn = false } = adapter.capabilities;
   return {
     session: sessionId,
     agent: adapter.agent,
-    capabilities: { echoesPrompts, steer },
+    capabilities: { echoesPrompts, steer, oneTurn },
     policy,
     at: 0,
     heardAt: 0,
@@ -105,6 +112,12 @@ export function stepMachine(state: MachineState, input: MachineInput): readonly 
       // An answer that comes too late, or for a turn that is over, changes nothing.
       if (turn?.id === input.turn_id && turn.settleBy !== null)
         conclude(state, out, { turn, proposals: input.proposals });
+      break;
+    }
+    case "notice": {
+      const { message, code, details } = input;
+      const data = { message, code, fatal: false, ...(details === undefined ? {} : { details }) };
+      if (!state.ended) emit(state, out, { type: "error", data }, ours());
       break;
     }
     case "tick":
