@@ -280,6 +280,9 @@ export function finishTurn(state: MachineState, out: MachineOutput[], finish: Fi
 /** Asks the edge to end the connection; what it was still to be told is moot. */
 export function stopAgent(state: MachineState, out: MachineOutput[]): void {
   if (state.connection === "closed" || state.connection === "closing") return;
+  // A process that serves other sessions lives on: it must hear that this one's work is to stop.
+  const wasTold = state.turn !== null && state.turn.abortedAt !== null;
+  if (state.connection === "open" && !wasTold) out.push({ type: "command", command: { type: "abort" } });
   state.connection = "closing";
   state.closingAt = state.at;
   state.outbox = [];
