@@ -1,7 +1,8 @@
 /** Plugins: OpenCode's own form runs unchanged; one that throws, hangs or talks nonsense does no harm. */
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { afterEach, expect, test } from "vitest";
 import { loadPlugins, noShell, type PluginEntry, type PluginFailure, type Plugins } from "../../src/runtime/plugins.ts";
 
@@ -111,4 +112,30 @@ test("todo-continuation proposes to go on while todos are open, and only then", 
 test("notify without its command says what it needs", async () => {
   const { failures } = await load({}, ["notify"]);
   expect(failures[0]?.message).toContain('["notify", {"command"');
+});
+
+test("the examples of docs/continuation.md work as printed", async () => {
+  const page = readFileSync(fileURLToPath(new URL("../../docs/continuation.md", import.meta.url)), "utf8");
+  const examples = [...page.matchAll(/```ts plugin\n([\s\S]*?)```/g)].map(([, code]) => code ?? "");
+  expect(examples).toHaveLength(3);
+  const files = Object.fromEntries(examples.map((code, index) => [`example-${index}.ts`, code]));
+  const entries = examples.map((_code, index) => `./example-${index}.ts`);
+  const { plugins, failures } = await load({ ...files, "failing-tests.txt": "one" }, entries);
+  expect(failures).toEqual([]);
+  expect(await plugins.trigger("experimental.text.complete", part, { text: "I won't" })).toEqual({
+    text: "I would rather not",
+  });
+  const settle = await plugins.each("turn.settle", { sessionID: "s", turnID: "t", todos: [] }, () => ({
+    continue: null,
+  }));
+  expect(settle).toMatchObject([{ output: { continue: { reason: "tests fail" } } }]);
+  const asked = {
+    id: "p",
+    type: "edit",
+    sessionID: "s",
+    title: "edit",
+    pattern: ["a/package-lock.json"],
+    metadata: {},
+  };
+  expect(await plugins.trigger("permission.ask", asked, { status: "ask" })).toEqual({ status: "deny" });
 });
