@@ -53,7 +53,13 @@ export const libraryBuild = {
   entryPoints: entries({ sdk: "src/sdk/index.ts", protocol: "src/protocol/index.ts", rules: "src/rules/index.ts" }),
 };
 
-if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) await main();
+if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
+  // esbuild has told its errors already.
+  await main().catch((error) => {
+    console.error(error.errors ? "The build failed." : error);
+    process.exit(1);
+  });
+}
 
 async function main() {
   const startedAt = new Date();

@@ -1,3 +1,59 @@
-/** placeholder */
+/** `franca lint`: is this a stream that listeners can rely on? Says what breaks which rule, and where. */
 import type { Command } from "commander";
-export function define(_command: Command): void {}
+import { type RuleSet, ruleSets, rulesFor, type Violation } from "../rules/index.ts";
+import { type NumberedLine, openOutput, readLines } from "./pipe.ts";
+import { UsageError } from "./usage.ts";
+
+interface Flags {
+  readonly dialect: string;
+  readonly json?: boolean;
+}
+
+export function define(command: Command): void {
+  command
+    .argument("[file]", "one event a line; - is standard input", "-")
+    .option("--dialect <name>", ruleSets.map(({ dialect }) => dialect).join(", "), "universal")
+    .option("--json", "one violation a line, as JSON")
+    .addHelpText("after", "\nExit code 0: no rule is broken. 1: some are. 2: wrong usage.")
+    .action(lint);
+}
+
+async function lint(file: string, { dialect, json = false }: Flags): Promise<void> {
+  const linter = knownRules(dialect).open();
+  const output = openOutput();
+  let lines = 0;
+  let violations = 0;
+  const tell = async (found: readonly Violation[]): Promise<void> => {
+    violations += found.length;
+    for (const one of found) await output.write(json ? `${JSON.stringify(one)}\n` : `${sentence(one, file)}\n`);
+  };
+  for await (const line of readLines(file)) {
+    lines += 1;
+    await tell(linter.step(parsed(line), line.number));
+  }
+  await tell(linter.end());
+  await output.flush();
+  if (!json) process.stderr.write(`${count(lines, "event")}, ${count(violations, "violation")}\n`);
+  if (violations > 0) process.exitCode = 1;
+}
+
+function knownRules(dialect: string): RuleSet {
+  const rules = rulesFor(dialect);
+  if (rules !== null) return rules;
+  const known = ruleSets.map((set) => set.dialect).join(", ");
+  throw new UsageError(`There are no rules for ${dialect}. --dialect takes ${known}.`);
+}
+
+/** A line that is no JSON is no event: its text stands for it. */
+function parsed({ text }: NumberedLine): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+const sentence = ({ rule, message, line, docs }: Violation, file: string): string =>
+  `${file === "-" ? "stdin" : file}:${line ?? "end"}: ${rule}: ${message} (${docs})`;
+
+const count = (number: number, what: string): string => `${number} ${what}${number === 1 ? "" : "s"}`;
