@@ -23,6 +23,7 @@ const inProcess: Readonly<Record<string, InProcessAgent>> = { mock: createMock()
 const surfaces: readonly Surface[] = [];
 
 const MAX_BODY_BYTES = 10 * 1024 * 1024;
+const HEARTBEAT_MS = 15_000;
 
 export interface RuntimeSettings {
   /** The folder of the log, of the daemon's lock and of installed agents. */
@@ -71,6 +72,7 @@ export interface DaemonOptions extends RuntimeSettings {
   readonly corsAllowOrigin: readonly string[];
   readonly defaultAgent: string;
   readonly maxBodyBytes?: number;
+  readonly heartbeatMs?: number;
 }
 
 export interface Daemon {
@@ -102,6 +104,7 @@ export async function openDaemon(options: DaemonOptions): Promise<Daemon> {
         version,
         defaultAgent: options.defaultAgent,
         maxBodyBytes: options.maxBodyBytes ?? MAX_BODY_BYTES,
+        heartbeatMs: options.heartbeatMs ?? HEARTBEAT_MS,
         stopped: stopped.signal,
       },
       routes,

@@ -17,6 +17,8 @@ export interface ServerContext {
   readonly defaultAgent: string;
   /** The largest body taken, in bytes. */
   readonly maxBodyBytes: number;
+  /** How often a silent stream says that it lives. */
+  readonly heartbeatMs: number;
   /** Aborted when the daemon stops: long answers end then. */
   readonly stopped: AbortSignal;
 }

@@ -5,14 +5,13 @@
 import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 
-const HEARTBEAT_MS = 15_000;
-
 const HEARTBEAT = ": heartbeat\n\n";
 
 export interface StreamOptions {
   readonly incoming: IncomingMessage;
   readonly outgoing: ServerResponse;
   readonly headers?: Readonly<Record<string, string>>;
+  readonly heartbeatMs: number;
   /** Aborted when the daemon stops. */
   readonly stopped: AbortSignal;
   /** Said before the first event, so that a client knows it is connected. */
@@ -41,7 +40,7 @@ export async function streamEvents(
     outgoing.end();
     return;
   }
-  const heartbeat = setInterval(() => beat(outgoing), HEARTBEAT_MS);
+  const heartbeat = setInterval(() => beat(outgoing), options.heartbeatMs);
   try {
     await pump({ signal, write: (chunk) => writeTo({ outgoing, signal, chunk }) });
     outgoing.end();

@@ -16,8 +16,11 @@ export function tokens({ input, output, reasoning, cache_read, cache_write }: To
   return `${count(read)} tokens in${cached}, ${count(output + reasoning)} out`;
 }
 
+const SMALLEST_COST = 0.0001;
+
 export function cost({ cost_usd, priced }: UsageTotal): string | null {
   if (cost_usd === null || priced === "none") return null;
+  if (cost_usd > 0 && cost_usd < SMALLEST_COST) return `under $${SMALLEST_COST}`;
   const digits = cost_usd > 0 && cost_usd < 0.01 ? 4 : 2;
   return `${priced === "partial" ? "at least " : ""}$${cost_usd.toFixed(digits)}`;
 }

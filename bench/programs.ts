@@ -1,0 +1,76 @@
+/** The programs under measurement, each a process of its own, and what the system says about them. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+
+export interface Program {
+  readonly url: string;
+  readonly pid: number;
+  readonly stop: () => Promise<void>;
+}
+
+export async function startRelay(): Promise<Program> {
+  const child = spawn(process.execPath, [process.argv[1] ?? "", "relay"], { stdio: ["ignore", "pipe", "inherit"] });
+  return { url: await addressOf(child), pid: child.pid ?? 0, stop: () => stop(child) };
+}
+
+/** As users have it: the built program, the log in SQLite. */
+export async function startFranca(): Promise<Program> {
+  const home = mkdtempSync(join(tmpdir(), "franca-bench-"));
+  const args = [join(process.cwd(), "bin", "franca.js"), "serve", "--port", "0", "--data", join(home, "data")];
+  const child = spawn(process.execPath, args, {
+    stdio: ["ignore", "pipe", "inherit"],
+    env: { ...process.env, HOME: home, XDG_CONFIG_HOME: home, FRANCA_MOCK_DELAY_MS: "0", FRANCA_TOKEN: "" },
+  });
+  return {
+    url: await addressOf(child),
+    pid: child.pid ?? 0,
+    stop: async () => {
+      await stop(child);
+      rmSync(home, { recursive: true, force: true });
+    },
+  };
+}
+
+async function addressOf(child: ChildProcess): Promise<string> {
+  if (child.stdout === null) throw new Error("The program has no output.");
+  for await (const line of createInterface({ input: child.stdout })) {
+    const url = /http:\/\/\S+/.exec(line)?.[0];
+    if (url === undefined) continue;
+    child.stdout.resume();
+    return url;
+  }
+  throw new Error("The program ended before it listened.");
+}
+
+async function stop(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null) return;
+  const ended = once(child, "exit");
+  child.kill("SIGTERM");
+  await ended;
+}
+
+const TICKS_PER_SECOND = 100;
+
+/** Seconds of processor time so far; null where the system does not tell. */
+export function cpuSeconds(pid: number): number | null {
+  try {
+    const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]?.split(" ") ?? [];
+    return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
+  } catch {
+    return null;
+  }
+}
+
+/** The most memory it ever had, in MiB; null where the system does not tell. */
+export function peakMemory(pid: number): number | null {
+  try {
+    const [, kilobytes] = /VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];
+    return kilobytes === undefined ? null : Number(kilobytes) / 1024;
+  } catch {
+    return null;
+  }
+}
