@@ -1,10 +1,15 @@
 /** Every agent we understand, one line each. Golden, contract and projection tests cover what is listed here. */
 import type { Adapter } from "../core/adapter.ts";
+import { amp } from "./amp/index.ts";
 import { builtin } from "./builtin/index.ts";
 import { claude } from "./claude/index.ts";
+import { codex } from "./codex/index.ts";
+import { codexExec } from "./codex-exec/index.ts";
 import { mock } from "./mock/index.ts";
+import { opencode } from "./opencode/index.ts";
+import { opencodeRun } from "./opencode/run.ts";
 
-export const adapters: readonly Adapter[] = [builtin, claude, mock];
+export const adapters: readonly Adapter[] = [amp, builtin, claude, codex, codexExec, mock, opencode, opencodeRun];
 
 export const adapterFor = (agent: string): Adapter | null =>
   adapters.find((adapter) => adapter.agent === agent) ?? null;

@@ -9,6 +9,7 @@ import {
   type OpenCodeStatus,
   openCodeServerEventNames,
 } from "./opencode.ts";
+import { type Shape as Fields, isShape as isFields, isNumber, isString as isText } from "./shape.ts";
 
 /** Every persisted event comes a second time on `/global/event`, in this form. */
 export interface OpenCodeTwin {
@@ -41,8 +42,6 @@ export interface OpenCodeResponseLine {
 
 export type OpenCodeLine = OpenCodePayload | OpenCodeGlobalEvent | OpenCodeRequestLine | OpenCodeResponseLine;
 
-type Fields = Readonly<Record<string, unknown>>;
-
 export function isOpenCodeLine(value: unknown): value is OpenCodeLine {
   if (!isFields(value)) return false;
   if ("payload" in value) return isPayload(value.payload) && isTextOrAbsent(value.directory);
@@ -71,11 +70,7 @@ function isPayload(value: unknown): value is OpenCodePayload {
 const nextEvent = /^(session\.next|permission\.v2|question\.v2)\./;
 const serverEvents: ReadonlySet<string> = new Set<OpenCodeServerEventName>(openCodeServerEventNames);
 
-const isFields = (value: unknown): value is Fields =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
-const isText = (value: unknown): value is string => typeof value === "string";
 const isTextOrAbsent = (value: unknown): boolean => value === undefined || typeof value === "string";
-const isNumber = (value: unknown): value is number => typeof value === "number";
 const isFieldsOrAbsent = (value: unknown): boolean => value === undefined || isFields(value);
 const isTexts = (value: unknown): boolean => Array.isArray(value) && value.every(isText);
 
@@ -102,13 +97,13 @@ export function isOpenCodeMessage(info: unknown): boolean {
   const { time, error, finish, modelID, providerID, summary } = info;
   return (
     isFieldsOrAbsent(time) &&
-    (error === undefined || isError(error)) &&
+    (error === undefined || isOpenCodeError(error)) &&
     [finish, modelID, providerID].every(isTextOrAbsent) &&
     (summary === undefined || typeof summary === "boolean")
   );
 }
 
-const isError = (error: unknown): boolean =>
+export const isOpenCodeError = (error: unknown): boolean =>
   isFields(error) &&
   isText(error.name) &&
   (error.data === undefined || (isFields(error.data) && isTextOrAbsent(error.data.message)));
@@ -144,7 +139,7 @@ const parts: ReadonlyMap<string, (part: Fields) => boolean> = new Map<string, (p
   ["snapshot", () => true],
   ["patch", (part) => isTexts(part.files)],
   ["agent", (part) => isText(part.name)],
-  ["retry", (part) => isNumber(part.attempt) && isError(part.error)],
+  ["retry", (part) => isNumber(part.attempt) && isOpenCodeError(part.error)],
   ["compaction", (part) => typeof part.auto === "boolean"],
   ["subtask", (part) => isText(part.prompt) && isText(part.description) && isText(part.agent)],
 ]);
@@ -201,7 +196,7 @@ const sessionEvents: ReadonlyMap<string, (properties: Fields) => boolean> = new 
   ["session.compacted", ofSession],
   [
     "session.error",
-    (properties) => ofMaybeSession(properties) && (properties.error === undefined || isError(properties.error)),
+    (properties) => ofMaybeSession(properties) && (properties.error === undefined || isOpenCodeError(properties.error)),
   ],
   ["session.diff", ofSession],
   ["message.updated", (properties) => ofMaybeSession(properties) && isOpenCodeMessage(properties.info)],

@@ -1,6 +1,7 @@
 /** OpenCode, by its server. */
 import { defineAdapter } from "../../core/adapter.ts";
 import { isOpenCodeEvent, isOpenCodeLine } from "../../dialects/opencode-stream.ts";
+import { capabilities } from "./capabilities.ts";
 import { launch } from "./launch.ts";
 import { route } from "./route.ts";
 import { adapter } from "./translate.ts";
@@ -13,26 +14,7 @@ export const opencode = defineAdapter({
   adapter,
   launch,
   route,
-  capabilities: {
-    permissions: true,
-    questions: true,
-    steer: false,
-    resume: true,
-    fork: true,
-    compact: true,
-    shell: true,
-    images: true,
-    mcp: true,
-    systemPrompt: true,
-    deltas: true,
-    todos: true,
-    subagents: true,
-    reasoning: true,
-    cost: true,
-    echoesPrompts: true,
-    permissionModes: ["default", "plan", "acceptEdits", "bypass"],
-    set: ["model", "variant", "mode", "permission_mode"],
-  },
+  capabilities,
   binary: {
     name: "opencode",
     package: "opencode-ai",

@@ -1,0 +1,51 @@
+/** Amp, by its command line: one process per turn. */
+import { defineAdapter } from "../../core/adapter.ts";
+import { isAmpLine } from "../../dialects/amp.ts";
+import { isShape, isString } from "../../dialects/shape.ts";
+import { launch } from "./launch.ts";
+import { adapter } from "./translate.ts";
+
+export const amp = defineAdapter({
+  agent: "amp",
+  name: "Amp",
+  isNative: isAmpLine,
+  // Its lines look like Claude Code's; only its threads have ids of this form.
+  recognises: (value) => isShape(value) && isString(value.session_id) && /^T-[0-9a-f]{8}-/.test(value.session_id),
+  adapter,
+  launch,
+  capabilities: {
+    permissions: false,
+    questions: false,
+    steer: false,
+    resume: true,
+    fork: false,
+    compact: false,
+    shell: false,
+    images: false,
+    mcp: false,
+    systemPrompt: false,
+    deltas: false,
+    todos: false,
+    subagents: false,
+    reasoning: true,
+    cost: false,
+    echoesPrompts: true,
+    oneTurn: true,
+    permissionModes: ["default"],
+    set: ["mode"],
+  },
+  binary: {
+    name: "amp",
+    package: "@sourcegraph/amp",
+    fallbacks: [],
+    versionArgs: ["--version"],
+    credentialEnv: ["AMP_API_KEY"],
+    credentialFiles: [".local/share/amp/secrets.json"],
+  },
+  modes: [
+    { id: "low", name: "Low", description: "Fast and cheap." },
+    { id: "medium", name: "Medium", description: "Amp's default." },
+    { id: "high", name: "High", description: "More thinking." },
+    { id: "ultra", name: "Ultra", description: "The most thinking." },
+  ],
+});

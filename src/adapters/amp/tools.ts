@@ -1,0 +1,116 @@
+/** Amp's tools: what kind each is, and what its result says behind the JSON that it is wrapped in. */
+import type { AmpBlock, AmpUserBlock } from "../../dialects/amp.ts";
+import { isShape, isString, type Shape } from "../../dialects/shape.ts";
+import type { Todo } from "../../protocol/events.ts";
+import type { ContentPart, ToolCallPart, ToolKind, ToolResultPart } from "../../protocol/items.ts";
+
+export type ToolUse = Extract<AmpBlock, { type: "tool_use" }>;
+export type ToolResult = Extract<AmpUserBlock, { type: "tool_result" }>;
+
+const kinds: ReadonlyMap<string, ToolKind> = new Map<string, ToolKind>([
+  ["Bash", "command"],
+  ["shell_command", "command"],
+  ["edit_file", "file_change"],
+  ["create_file", "file_change"],
+  ["apply_patch", "file_change"],
+  ["undo_edit", "file_change"],
+  ["web_search", "web_search"],
+  ["read_web_page", "web_search"],
+  ["todo_write", "note"],
+  ["todo_read", "note"],
+  ["Task", "subagent"],
+]);
+
+const TITLE_KEYS = ["cmd", "command", "path", "description", "query", "pattern", "url"] as const;
+
+export function callPart({ id, name, input }: ToolUse): ToolCallPart {
+  const title = TITLE_KEYS.map((key) => input[key]).find(isString);
+  return {
+    type: "tool_call",
+    name,
+    call_id: id,
+    arguments: JSON.stringify(input),
+    tool_kind: kinds.get(name) ?? "tool",
+    title: title ?? name,
+  };
+}
+
+export function resultContent(use: ToolUse | undefined, result: ToolResult): ContentPart[] {
+  const text = textOf(result);
+  const told = parse(text);
+  const exit = told === null || typeof told.exitCode !== "number" ? undefined : told.exitCode;
+  // Quirk: a command that exits non-zero is no error for Amp (transcripts/amp/h1-parallel).
+  const is_error = result.is_error === true || (exit !== undefined && exit !== 0);
+  const part: ToolResultPart = {
+    type: "tool_result",
+    call_id: result.tool_use_id,
+    output: outputIn(told) ?? text,
+    is_error,
+    ...(exit !== undefined && Number.isInteger(exit) ? { exit_code: exit } : {}),
+  };
+  return is_error ? [part] : [part, ...filesOf(use, told)];
+}
+
+const textOf = ({ content }: ToolResult): string =>
+  typeof content === "string" ? content : content.map(({ text }) => text ?? "").join("\n");
+
+/** Results are JSON in a string for most tools. */
+function parse(text: string): Shape | null {
+  if (!text.startsWith("{")) return null;
+  try {
+    const value: unknown = JSON.parse(text);
+    return isShape(value) ? value : null;
+  } catch {
+    return null;
+  }
+}
+
+/** What a person would call the output; anything else is told as it came. */
+function outputIn(told: Shape | null): string | null {
+  if (told === null) return null;
+  if (isString(told.output)) return told.output;
+  if (isString(told.absolutePath) && isString(told.content)) return told.content;
+  return isString(told.diff) ? unfenced(told.diff) : null;
+}
+
+const unfenced = (diff: string): string => diff.replace(/^```diff\n/, "").replace(/\n```$/, "\n");
+
+function filesOf(use: ToolUse | undefined, told: Shape | null): ContentPart[] {
+  const path = use?.input.path;
+  if (use === undefined || !isString(path)) return [];
+  switch (use.name) {
+    case "Read":
+      return [{ type: "file_ref", path, action: "read" }];
+    case "create_file":
+      return [{ type: "file_ref", path, action: "write" }];
+    case "edit_file": {
+      const diff = told?.diff;
+      const change = { path, action: "patch", change: "update" } as const;
+      return [{ type: "file_ref", ...change, ...(isString(diff) ? { diff: unfenced(diff) } : {}) }];
+    }
+    default:
+      return [];
+  }
+}
+
+const todoStates: ReadonlyMap<unknown, Todo["status"]> = new Map<unknown, Todo["status"]>([
+  ["todo", "pending"],
+  ["in-progress", "in_progress"],
+  ["completed", "completed"],
+]);
+
+/** The list that a finished `todo_write` has set; older builds have this tool. */
+export function todosOf(use: ToolUse | undefined, result: ToolResult): Todo[] | null {
+  if (use?.name !== "todo_write" || result.is_error === true || !Array.isArray(use.input.todos)) return null;
+  return use.input.todos.filter(isShape).flatMap(({ id, content, status, priority }, index): Todo[] => {
+    if (!isString(content)) return [];
+    return [
+      {
+        id: isString(id) ? id : String(index + 1),
+        content,
+        status: todoStates.get(status) ?? "pending",
+        ...(isString(priority) ? { priority } : {}),
+      },
+    ];
+  });
+}
