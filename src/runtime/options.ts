@@ -6,10 +6,12 @@ import type { SessionId, TurnId } from "../protocol/ids.ts";
 import type { ModelSummary } from "../protocol/resources.ts";
 import type { Logger } from "./logger.ts";
 
+/** Agents that run inside this process, by the name their launch gives. */
+export type InProcessTable = Readonly<Record<string, InProcessAgent>>;
+
 export interface RuntimeOptions {
   readonly adapters: readonly Adapter[];
-  /** Agents that run inside this process, by the name their launch gives. */
-  readonly inProcess: Readonly<Record<string, InProcessAgent>>;
+  readonly inProcess: InProcessTable;
   readonly logger: Logger;
   /** Where the log is kept. */
   readonly store: { readonly kind: "memory" } | SqliteStore;

@@ -18,7 +18,8 @@ export interface Listener {
 }
 
 export interface Connection {
-  readonly perform: (send: Send) => void;
+  /** Answers to requests go to `asker`, where several share the connection. */
+  readonly perform: (send: Send, asker?: Listener) => void;
   readonly resume: () => void;
   /** Ends it, by the ladder where there are processes. `disconnected` has been heard when this resolves. */
   readonly stop: (ladder?: readonly Rung[]) => Promise<void>;
@@ -45,4 +46,5 @@ export interface Opening {
   readonly logger: Logger;
 }
 
+/** The connection just ended; nobody is to blame. */
 export const noExit: Exit = { code: null, signal: null };

@@ -4,7 +4,7 @@ import type { Exit, Launch, Send } from "../../core/adapter.ts";
 import type { AgentProcess } from "../process.ts";
 import { startProcess } from "../process.ts";
 import type { Rung } from "../process-tree.ts";
-import type { Connection, Opening } from "./contract.ts";
+import type { Connection, Listener, Opening } from "./contract.ts";
 import { parseLine } from "./pipe.ts";
 import { readServerEvents } from "./server-events.ts";
 
@@ -61,7 +61,7 @@ export async function openHttp(launch: HttpLaunch, opening: Opening): Promise<Co
     throw error;
   }
   return {
-    perform: (send) => void perform({ send, server, headers, opening, signal: closing.signal, stop }),
+    perform: (send, asker = listener) => void perform({ send, server, headers, asker, signal: closing.signal, stop }),
     resume: flow.open,
     stop,
   };
@@ -155,12 +155,12 @@ interface Performing {
   readonly send: Send;
   readonly server: Server;
   readonly headers: Readonly<Record<string, string>>;
-  readonly opening: Opening;
+  readonly asker: Listener;
   readonly signal: AbortSignal;
   readonly stop: (rungs?: readonly Rung[]) => Promise<void>;
 }
 
-async function perform({ send, server, headers, opening, signal, stop }: Performing): Promise<void> {
+async function perform({ send, server, headers, asker, signal, stop }: Performing): Promise<void> {
   if (send.type === "send.signal" || send.type === "send.close") {
     await stop();
     return;
@@ -173,7 +173,7 @@ async function perform({ send, server, headers, opening, signal, stop }: Perform
     body: body === undefined ? null : JSON.stringify(body),
     signal: AbortSignal.any([signal, AbortSignal.timeout(REQUEST_MS)]),
   });
-  if (!signal.aborted) opening.listener.hear({ type: "response", id, ...answer });
+  if (!signal.aborted) asker.hear({ type: "response", id, ...answer });
 }
 
 /** Status 0: it could not be sent, or its answer could not be read. */

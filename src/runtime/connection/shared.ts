@@ -21,8 +21,7 @@ interface Shared {
   readonly logger: Logger;
   readonly routes: RouteState;
   readonly members: Map<SessionId, Member>;
-  connection: Promise<Connection>;
-  opened: Connection | null;
+  readonly connection: Promise<Connection>;
   /** The agent has spoken: whoever opened the connection has got its answer. */
   readonly spoken: { readonly promise: Promise<void>; readonly resolve: () => void };
 }
@@ -93,16 +92,10 @@ function openShared(pool: Map<string, Shared>, { key, adapter, logger, open }: J
     routes: startRoutes(),
     members: new Map(),
     connection: open(listener),
-    opened: null,
     spoken: { promise, resolve },
   };
   pool.set(key, shared);
-  shared.connection.then(
-    (connection) => {
-      shared.opened = connection;
-    },
-    () => pool.delete(key),
-  );
+  shared.connection.catch(() => pool.delete(key));
   return shared;
 }
 
@@ -165,7 +158,7 @@ function memberOf(
   return {
     perform(send) {
       note(shared, { session, send });
-      connection.perform(send);
+      connection.perform(send, member?.listener);
     },
     resume,
     stop: connection.stop,

@@ -88,6 +88,8 @@ export interface EventLog {
   create(record: Omit<SessionRecord, "owner">, owner: Owner): Promise<void>;
   list(): Promise<readonly SessionRecord[]>;
   find(id: SessionId): Promise<SessionRecord | null>;
+  /** What the session asks of its agent from now on. */
+  changeSettings(id: SessionId, settings: SessionSettings): Promise<void>;
   /** Forgets the session and everything about it. */
   delete(id: SessionId): Promise<void>;
 
@@ -127,6 +129,8 @@ export interface EventLog {
   /** Makes `owner` the session's owner if it has none, or one that `isDead`. Says who owns it then. */
   claim(id: SessionId, owner: Owner, isDead: (other: Owner) => boolean): Promise<Owner>;
   release(id: SessionId, owner: Owner): Promise<void>;
+  /** All sessions that have an owner. */
+  owned(): Promise<readonly { readonly id: SessionId; readonly owner: Owner }[]>;
 
   putRun(run: Run): Promise<void>;
   endRun(runId: string): Promise<void>;

@@ -9,7 +9,7 @@ import { isSame } from "./sqlite-records.ts";
 import { noSession } from "./sqlite-store.ts";
 
 interface Stored {
-  readonly settings: SessionSettings;
+  settings: SessionSettings;
   summary: SessionSummary;
   owner: Owner | null;
   last: number;
@@ -55,7 +55,12 @@ function stored(state: State, id: SessionId): Stored {
   return session;
 }
 
-function sessions(state: State): Pick<EventLog, "create" | "list" | "find" | "delete" | "claim" | "release" | "size"> {
+type Sessions = Pick<
+  EventLog,
+  "create" | "list" | "find" | "changeSettings" | "delete" | "claim" | "release" | "owned" | "size"
+>;
+
+function sessions(state: State): Sessions {
   return {
     async create({ id, settings, summary }, owner) {
       if (state.sessions.has(id)) {
@@ -71,6 +76,10 @@ function sessions(state: State): Pick<EventLog, "create" | "list" | "find" | "de
       if (session === undefined) return null;
       return { id, settings: session.settings, summary: session.summary, owner: session.owner };
     },
+    async changeSettings(id, settings) {
+      stored(state, id).settings = settings;
+    },
+    owned: async () => [...state.sessions].flatMap(([id, { owner }]) => (owner === null ? [] : [{ id, owner }])),
     async delete(id) {
       for (const group of stored(state, id).groups) state.all[group.position - 1] = null;
       state.sessions.delete(id);

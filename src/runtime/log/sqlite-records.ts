@@ -18,6 +18,8 @@ type Records = Pick<
   | "find"
   | "claim"
   | "release"
+  | "owned"
+  | "changeSettings"
   | "addPrompt"
   | "dropPrompt"
   | "queuedPrompts"
@@ -29,7 +31,9 @@ type Records = Pick<
 
 export const records = (store: Store): Records => ({ ...sessions(store), ...prompts(store), ...runs(store) });
 
-function sessions(store: Store): Pick<Records, "create" | "list" | "find" | "claim" | "release"> {
+type SessionRecords = Pick<Records, "create" | "list" | "find" | "claim" | "release" | "owned" | "changeSettings">;
+
+function sessions(store: Store): SessionRecords {
   const { prepare, guard, transaction } = store;
   return {
     async create({ id, settings, summary }, owner) {
@@ -63,6 +67,15 @@ function sessions(store: Store): Pick<Records, "create" | "list" | "find" | "cla
     async release(id, owner) {
       const update = "UPDATE sessions SET owner_pid = NULL, owner_started = NULL WHERE id = ?";
       guard(() => prepare(`${update} AND owner_pid = ? AND owner_started = ?`).run(id, owner.pid, owner.started));
+    },
+    async owned() {
+      const select = "SELECT id, owner_pid, owner_started FROM sessions WHERE owner_pid IS NOT NULL";
+      const rows = guard(() => prepare(`${select} AND id IS NOT NULL`).all());
+      return rows.map((row) => ({ id: idIn(row), owner: ownerIn(row, "owner") ?? { pid: 0, started: "" } }));
+    },
+    async changeSettings(id, settings) {
+      const key = store.keyOf(id);
+      guard(() => prepare("UPDATE sessions SET settings = ? WHERE key = ?").run(JSON.stringify(settings), key));
     },
   };
 }

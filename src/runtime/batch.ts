@@ -1,0 +1,161 @@
+/** What a batch of inputs leaves to remember, encoded once: events, native lines, prompts, items, checkpoint. */
+import type { NativeRecord, SessionOutput } from "../core/input.ts";
+import type { Snapshot } from "../core/snapshot.ts";
+import type { UniversalEvent } from "../protocol/events.ts";
+import { type PromptId, promptId, type SessionId } from "../protocol/ids.ts";
+import { encodeSnapshot } from "./checkpoint.ts";
+import type { Append, Encoded, PromptChange, SessionSettings } from "./log/contract.ts";
+import type { Redactor } from "./redact.ts";
+import { itemNumber, summarise } from "./summary.ts";
+
+/** A checkpoint is made at every turn's end, and at the latest after this many events. */
+const CHECKPOINT_EVENTS = 5_000;
+
+/** The native line at hand: what was parsed, and the text it was parsed from. */
+export interface Origin {
+  readonly value: unknown;
+  readonly text: string;
+}
+
+export interface Batch {
+  readonly add: (output: SessionOutput, origin: Origin | null) => void;
+  /** How much is encoded so far. */
+  readonly size: () => number;
+  /** Null when nothing needs to be remembered. */
+  readonly finish: () => Append | null;
+}
+
+/** What goes on from batch to batch. */
+export interface Pace {
+  eventsSinceCheckpoint: number;
+  bytesSinceCheckpoint: number;
+  checkpointBytes: number;
+  /** The prompt of the turn that is open. */
+  running: PromptId | null;
+}
+
+export const startPace = (snapshot: Snapshot): Pace => ({
+  eventsSinceCheckpoint: 0,
+  bytesSinceCheckpoint: 0,
+  checkpointBytes: 0,
+  running:
+    snapshot.turn?.prompt_id === undefined || snapshot.turn.prompt_id === null
+      ? null
+      : promptId(snapshot.turn.prompt_id),
+});
+
+export interface BatchOptions {
+  readonly id: SessionId;
+  readonly settings: SessionSettings;
+  readonly snapshot: () => Snapshot;
+  readonly redactor: Redactor;
+  readonly pace: Pace;
+}
+
+export function openBatch({ id, settings, snapshot, redactor, pace }: BatchOptions): Batch {
+  const prompts: PromptChange[] = [];
+  const items: { number: number; sequence: number }[] = [];
+  let events = "";
+  let first = 0;
+  let last = 0;
+  let native = "";
+  let firstLine = 0;
+  let lastLine = 0;
+  let turnEnded = false;
+
+  const note = (event: UniversalEvent): void => {
+    switch (event.type) {
+      case "item.completed": {
+        const number = itemNumber(event.data.item.item_id);
+        if (number !== null) items.push({ number, sequence: event.sequence });
+        return;
+      }
+      case "turn.started":
+        pace.running = event.data.prompt_id ?? null;
+        return;
+      case "turn.ended":
+        turnEnded = true;
+        if (pace.running !== null) prompts.push({ promptId: pace.running, status: "done" });
+        pace.running = null;
+        return;
+      case "session.ended":
+        turnEnded = true;
+    }
+  };
+
+  return {
+    add(output, origin) {
+      // A prompt is noted as started before the end of its turn can be: both may be in one step.
+      for (const effect of output.effects) {
+        if (effect.type === "prompt.started") prompts.push({ promptId: effect.prompt_id, status: "started" });
+        else if (effect.type === "prompt.dropped") prompts.push({ promptId: effect.prompt_id, status: "dropped" });
+      }
+      for (const event of output.events) {
+        if (first === 0) first = event.sequence;
+        last = event.sequence;
+        events += `${JSON.stringify(event)}\n`;
+        if (event.type !== "item.delta") note(event);
+      }
+      for (const record of output.native) {
+        if (firstLine === 0) firstLine = record.line;
+        lastLine = record.line;
+        native += encodeNative(record, { origin, redactor });
+      }
+    },
+    size: () => events.length + native.length,
+    finish() {
+      if (events === "" && native === "" && prompts.length === 0) return null;
+      const encoded = encode({ first, last, text: events });
+      pace.eventsSinceCheckpoint += encoded === null ? 0 : last - first + 1;
+      pace.bytesSinceCheckpoint += events.length;
+      return {
+        session: id,
+        events: encoded,
+        native: encode({ first: firstLine, last: lastLine, text: native }),
+        prompts,
+        items,
+        summary: summarise({ id, settings, snapshot: snapshot() }),
+        checkpoint: isDue(pace, turnEnded) ? checkpoint(pace, snapshot()) : null,
+      };
+    },
+  };
+}
+
+/** A snapshot with a long open text is large: it is written again only when as much has been said since. */
+function isDue(pace: Pace, turnEnded: boolean): boolean {
+  if (pace.eventsSinceCheckpoint === 0) return false;
+  if (turnEnded) return true;
+  return pace.eventsSinceCheckpoint >= CHECKPOINT_EVENTS && pace.bytesSinceCheckpoint >= pace.checkpointBytes;
+}
+
+function checkpoint(pace: Pace, snapshot: Snapshot) {
+  const state = encodeSnapshot(snapshot);
+  pace.eventsSinceCheckpoint = 0;
+  pace.bytesSinceCheckpoint = 0;
+  pace.checkpointBytes = state.length;
+  return { sequence: snapshot.sequence, state };
+}
+
+const encode = ({ first, last, text }: { first: number; last: number; text: string }): Encoded | null =>
+  text === "" ? null : { first, last, bytes: Buffer.from(text, "utf8") };
+
+function encodeNative(
+  { line, from, native, at }: NativeRecord,
+  { origin, redactor }: { origin: Origin | null; redactor: Redactor },
+): string {
+  const known = origin !== null && origin.value === native;
+  const text = known ? origin.text : (JSON.stringify(redactor.value(native)) ?? "null");
+  return `{"line":${line},"time":"${isoTime(at)}","from":"${from}","native":${text}}\n`;
+}
+
+let lastAt = Number.NaN;
+let lastTime = "";
+
+/** Lines of one batch mostly share their millisecond. */
+function isoTime(at: number): string {
+  if (at !== lastAt) {
+    lastAt = at;
+    lastTime = new Date(at).toISOString();
+  }
+  return lastTime;
+}

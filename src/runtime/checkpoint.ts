@@ -1,0 +1,50 @@
+/** A session's snapshot as text, and a session rebuilt from the latest one and the events after it. */
+import { emptySnapshot, type Snapshot, snapshotFold } from "../core/snapshot.ts";
+import type { SessionId } from "../protocol/ids.ts";
+import type { EventLog } from "./log/contract.ts";
+import { eventsOf } from "./log/group.ts";
+
+const READ_BYTES = 1024 * 1024;
+
+export const encodeSnapshot = (snapshot: Snapshot): string =>
+  JSON.stringify({
+    ...snapshot,
+    items: [...snapshot.items],
+    texts: [...snapshot.texts],
+    permissions: [...snapshot.permissions],
+    questions: [...snapshot.questions],
+  });
+
+type Plain = Omit<Snapshot, "items" | "texts" | "permissions" | "questions"> & {
+  readonly items: Iterable<[Key<"items">, Entry<"items">]>;
+  readonly texts: Iterable<[Key<"texts">, Entry<"texts">]>;
+  readonly permissions: Iterable<[Key<"permissions">, Entry<"permissions">]>;
+  readonly questions: Iterable<[Key<"questions">, Entry<"questions">]>;
+};
+type Key<Name extends keyof Snapshot> = Snapshot[Name] extends Map<infer K, unknown> ? K : never;
+type Entry<Name extends keyof Snapshot> = Snapshot[Name] extends Map<never, infer V> ? V : never;
+
+export function decodeSnapshot(text: string): Snapshot {
+  // Written by this version of the code: checkpoints of another one are not read.
+  const plain: Plain = JSON.parse(text);
+  return {
+    ...plain,
+    items: new Map(plain.items),
+    texts: new Map(plain.texts),
+    permissions: new Map(plain.permissions),
+    questions: new Map(plain.questions),
+  };
+}
+
+/** Checkpoint and tail. Without a usable checkpoint the whole session is read, bit by bit. */
+export async function loadSnapshot(log: EventLog, id: SessionId): Promise<Snapshot> {
+  const checkpoint = await log.checkpoint(id);
+  const snapshot = checkpoint === null ? emptySnapshot() : decodeSnapshot(checkpoint.state);
+  for (;;) {
+    const groups = await log.read(id, { after: snapshot.sequence, maxBytes: READ_BYTES });
+    if (groups.length === 0) return snapshot;
+    for (const group of groups) {
+      for (const event of eventsOf(group, snapshot.sequence)) snapshotFold.step(snapshot, event);
+    }
+  }
+}
