@@ -109,7 +109,9 @@ function onAssistant(state: State, line: AmpAssistant): Report[] {
       return;
     }
     parent = key;
-    out.push(...whole(headOf({ key, id, subagent, content: [wordsOf(block)] })));
+    // Quirk: a message that was cut has the stop reason null (transcripts/amp/b2-stream-input-while-busy, j1-max-tokens).
+    const cut = stop_reason === null && index === content.length - 1;
+    out.push(...whole(headOf({ key, id, subagent, content: [wordsOf(block)] }), cut ? "failed" : "completed"));
   });
   if (usage !== undefined) {
     out.push({
@@ -155,13 +157,13 @@ function headOf({
 }
 
 /** An item that comes all at once: it begins empty, so that its text is told as a delta too. */
-function whole(item: ItemHead): Report[] {
+function whole(item: ItemHead, status: "completed" | "failed" = "completed"): Report[] {
   const content = item.content.map((part) =>
     part.type === "text" || part.type === "reasoning" ? { ...part, text: "" } : part,
   );
   return [
     { type: "open", item: item.role === "user" ? item : { ...item, content } },
-    { type: "close", key: item.key, status: "completed", content: item.content },
+    { type: "close", key: item.key, status, content: item.content },
   ];
 }
 
