@@ -153,8 +153,12 @@ function say(state: State, work: Work, input: MachineInput): void {
 function tell(state: State, work: Work, { command, later }: { command: AgentCommand; later: Report[] }): number | null {
   let first: number | null = null;
   for (const one of state.running.step({ type: "command", command, at: work.at })) {
-    if (isSend(one)) first ??= send(state, work, one);
-    else later.push(one);
+    if (!isSend(one)) {
+      later.push(one);
+      continue;
+    }
+    const line = send(state, work, one);
+    first ??= line;
   }
   return first;
 }
