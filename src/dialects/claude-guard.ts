@@ -103,6 +103,7 @@ const systems: Readonly<Record<string, Check>> = {
     tools: isOptional(isList(isText)),
     permissionMode: isOptional(isText),
     claude_code_version: isOptional(isText),
+    user_message_uuids: isOptional(isList(isText)),
   }),
   status: has({ status: (value) => value === null || isText(value), permissionMode: isOptional(isText) }),
   api_retry: has({

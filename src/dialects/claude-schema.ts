@@ -30,6 +30,7 @@ const System = z.discriminatedUnion("subtype", [
     tools: z.array(text).optional(),
     permissionMode: text.optional(),
     claude_code_version: text.optional(),
+    user_message_uuids: z.array(text).optional(),
   }),
   system("status", { status: text.nullable(), permissionMode: text.optional() }),
   system("api_retry", {

@@ -157,8 +157,7 @@ export interface ClaudeInit extends System<"init"> {
   readonly tools?: readonly string[];
   readonly permissionMode?: string;
   readonly claude_code_version?: string;
-  readonly slash_commands?: readonly unknown[];
-  readonly mcp_servers?: readonly unknown[];
+  readonly user_message_uuids?: readonly string[];
 }
 
 export interface ClaudeStatus extends System<"status"> {

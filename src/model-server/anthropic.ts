@@ -198,11 +198,12 @@ function deltasOf(block: ScriptBlock): readonly { readonly type: string; readonl
   }
 }
 
-function readBody(body: unknown): Pick<ModelRequest, "system" | "messages" | "tools" | "model"> {
+function readBody(body: unknown): Pick<ModelRequest, "system" | "messages" | "firstMessage" | "tools" | "model"> {
   const { system, messages, tools, model } = isRecord(body) ? body : {};
   return {
     system: typeof system === "string" ? system : JSON.stringify(system ?? ""),
     messages: JSON.stringify(messages ?? []),
+    firstMessage: JSON.stringify(Array.isArray(messages) ? (messages[0] ?? null) : null),
     tools: Array.isArray(tools) ? tools.flatMap((tool) => (isRecord(tool) ? [String(tool.name)] : [])) : [],
     model: typeof model === "string" ? model : "",
   };

@@ -65,6 +65,8 @@ export interface SideMatch {
   readonly systemContains?: string;
   /** Some message of the request contains this. */
   readonly messageContains?: string;
+  /** The first message of the request contains this: what a subagent was asked, and its parent was not. */
+  readonly firstMessageContains?: string;
   /** A tool of this name is offered. */
   readonly offersTool?: string;
   /** No tool of this name is offered. */
@@ -93,6 +95,7 @@ export interface ModelRequest {
   /** The parts that matchers look at, as the provider's server reads them from the body. */
   readonly system: string;
   readonly messages: string;
+  readonly firstMessage?: string;
   readonly tools: readonly string[];
   readonly model: string;
 }
@@ -150,10 +153,11 @@ export const callId = (block: Extract<ScriptBlock, { type: "tool_call" }>, place
   block.id ?? `call_${place}`;
 
 function matches(match: SideMatch, request: ModelRequest): boolean {
-  const { systemContains, messageContains, offersTool, lacksTool } = match;
+  const { systemContains, messageContains, firstMessageContains, offersTool, lacksTool } = match;
   return (
     (systemContains === undefined || request.system.includes(systemContains)) &&
     (messageContains === undefined || request.messages.includes(messageContains)) &&
+    (firstMessageContains === undefined || (request.firstMessage ?? "").includes(firstMessageContains)) &&
     (offersTool === undefined || request.tools.includes(offersTool)) &&
     (lacksTool === undefined || !request.tools.includes(lacksTool))
   );

@@ -12,10 +12,14 @@ import { type Block, type Message, madeKey, type State } from "./state.ts";
 import { subagentOf } from "./tasks.ts";
 import { stepUsage } from "./usage.ts";
 
+/** The model's name on what the CLI wrote in its place. */
+export const SYNTHETIC = "<synthetic>";
+
 export function onAssistant(state: State, line: ClaudeAssistant): Report[] {
   const out: Report[] = [];
   const subagent = subagentOf(state, out, line);
   const { id, content, stop_reason, usage } = line.message;
+  state.settled = false;
   const message = messageFor(state, { id, subagent });
   if (subagent === undefined) state.told = message;
   const blocks = content.map(readBlock);
@@ -27,7 +31,8 @@ export function onAssistant(state: State, line: ClaudeAssistant): Report[] {
     out.push(...onBlock(state, { message, ordinal, block, broken }));
   }
   // Told as a whole and never streamed: its usage is final, where the stream's would have said so.
-  if (isText(stop_reason) && !message.streamed && usage !== undefined && subagent === undefined) {
+  const final = isText(stop_reason) && !message.streamed && line.message.model !== SYNTHETIC;
+  if (final && usage !== undefined && subagent === undefined) {
     out.push(...stepUsage(state, { message_id: id, finish: stop_reason, usage }));
   }
   return out;
@@ -141,7 +146,7 @@ function onBlock(
       return closeBlock(state, { message, ordinal, status, part: reasoning(block.thinking) });
     case "tool_use":
     case "server_tool_use": {
-      const out = parentFor(state, message);
+      const out = state.tools.has(block.id) ? [] : parentFor(state, message);
       message.blocks.set(ordinal, { key: block.id, type: "tool", open: false });
       return [...out, ...completeCall(state, { message, call: block })];
     }

@@ -11,9 +11,10 @@ export function onResult(state: State, line: ClaudeResult): Report[] {
   const out = failOpen(state.streaming);
   out.push(...turnUsage(state, line));
   const answersUs = noteAnswered(state, line);
-  const says = !state.working && (line.is_error || (line.result ?? "") !== "");
+  const says = !state.working && (line.is_error || (!state.settled && (line.result ?? "") !== ""));
   const end = endOf(state, line);
   forgetTurn(state);
+  state.settled = true;
   if (!answersUs) {
     // The agent's own turn came between our message and its answer: the turn of our message goes on.
     state.working = true;
@@ -29,8 +30,10 @@ function noteAnswered(state: State, { user_message_uuids, origin }: ClaudeResult
     for (const uuid of user_message_uuids) state.sent.delete(uuid);
     return true;
   }
-  if (origin?.kind !== undefined && state.namesMessages && state.sent.size > 0) return false;
-  state.sent.clear();
+  const waiting = new Set(state.waiting.map(({ uuid }) => uuid));
+  const unanswered = [...state.sent].some((uuid) => !waiting.has(uuid));
+  if (origin?.kind !== undefined && state.namesMessages && unanswered) return false;
+  for (const uuid of state.sent) if (!waiting.has(uuid)) state.sent.delete(uuid);
   return true;
 }
 
@@ -47,18 +50,23 @@ function endOf(state: State, line: ClaudeResult): End {
   if (subtype === "error_max_budget_usd" || terminal_reason === "budget_exhausted") {
     return { ...failed(line, { code: "budget" }), reason: "budget" };
   }
-  if (stop_reason === "max_tokens") return { ...failed(line, { code: "length" }), reason: "length" };
+  if (stop_reason === "max_tokens" || (line.api_error ?? state.lastError) === OUTPUT_LIMIT) {
+    return { ...failed(line, { code: OUTPUT_LIMIT }), reason: "length" };
+  }
   if (terminal_reason === "prompt_too_long") return failed(line, { code: "context_overflow" });
-  return failed(line, {});
+  const code = codeOf(line, messageOf(line)) ?? state.lastError;
+  return failed(line, { code: code === null || code === "unknown" ? "agent_error" : code });
 }
+
+const OUTPUT_LIMIT = "max_output_tokens";
 
 const naturalReasons: Readonly<Record<string, EndReason>> = { refusal: "refusal", max_tokens: "length" };
 
-function failed(line: ClaudeResult, known: { code?: string; message?: string }): End {
+function failed(line: ClaudeResult, known: { code: string; message?: string }): End {
   const message = known.message ?? messageOf(line);
   const error: ErrorInfo = {
     message: advice(line, message),
-    code: known.code ?? codeOf(line, message),
+    code: known.code,
     details: {
       subtype: line.subtype,
       ...(line.terminal_reason === undefined ? {} : { terminal_reason: line.terminal_reason }),
@@ -85,11 +93,11 @@ const outcomes: Readonly<Record<string, string>> = {
 const NO_CONVERSATION = "No conversation found";
 const NO_LOGIN = "Not logged in";
 
-function codeOf(line: ClaudeResult, message: string): string {
+function codeOf(line: ClaudeResult, message: string): string | null {
   if (line.startup_failure_reason !== undefined) return line.startup_failure_reason;
   if (message.startsWith(NO_CONVERSATION)) return "native_session_not_found";
   if (message.startsWith(NO_LOGIN)) return "authentication_failed";
-  return line.api_error_type ?? line.api_error ?? statusCodes[line.api_error_status ?? 0] ?? "agent_error";
+  return line.api_error_type ?? line.api_error ?? statusCodes[line.api_error_status ?? 0] ?? null;
 }
 
 const statusCodes: Readonly<Record<number, string>> = {

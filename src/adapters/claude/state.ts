@@ -88,6 +88,10 @@ export interface State {
   waiting: Waiting[];
   /** This version names on a result the messages it answers. */
   namesMessages: boolean;
+  /** A result has come and nothing else since: another one says nothing new. */
+  settled: boolean;
+  /** What the last error the CLI wrote in the model's place was called. */
+  lastError: string | null;
   /** Why we stopped the CLI's own retries. */
   gaveUp: string | null;
   /** We have asked to stop: what comes now is broken off. */
@@ -120,6 +124,8 @@ export const start = (): State => ({
   sent: new Set(),
   waiting: [],
   namesMessages: false,
+  settled: false,
+  lastError: null,
   gaveUp: null,
   interrupting: false,
   rejected: false,
@@ -162,6 +168,7 @@ export function forgetTurn(state: State): void {
   state.told = null;
   state.denials.clear();
   state.askedCalls.clear();
+  state.lastError = null;
   state.gaveUp = null;
   state.interrupting = false;
   state.rejected = false;

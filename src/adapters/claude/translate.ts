@@ -4,7 +4,7 @@ import { type Fold, unreachable } from "../../core/fold.ts";
 import type { Report } from "../../core/report.ts";
 import type { ClaudeAssistant, ClaudeInit, ClaudeLine, ClaudeResult, ClaudeUser } from "../../dialects/claude.ts";
 import { isText, readBlock } from "../../dialects/claude-guard.ts";
-import { onAssistant, onStream } from "./blocks.ts";
+import { onAssistant, onStream, SYNTHETIC } from "./blocks.ts";
 import { encode } from "./encode.ts";
 import { onResult } from "./end.ts";
 import { explainExit } from "./exit.ts";
@@ -85,11 +85,18 @@ function onLine(state: State, line: ClaudeLine): (Report | Send)[] {
 /** `init` comes at the start of every turn, also of one that the CLI begins by itself. */
 function onTurnStart(state: State, line: ClaudeInit): Report[] {
   const out = onInit(line);
-  if (Object.hasOwn(line, "user_message_uuids")) state.namesMessages = true;
-  if (!state.working && state.waiting.length > 0) return [...out, ...wake(state)];
-  const ours = state.working || state.sent.size > 0;
+  if (line.user_message_uuids !== undefined) state.namesMessages = true;
+  if (!state.working && isForWaiting(state, line)) return [...out, ...wake(state)];
+  const ours = state.working || (state.sent.size > 0 && state.waiting.length === 0);
   state.working = true;
   return [...out, { type: "begin", origin: ours ? "user" : "background" }];
+}
+
+/** Recordings only: whether the turn that begins answers a message of the host, and is not one of the CLI's own. */
+function isForWaiting({ waiting, namesMessages }: State, { user_message_uuids = [] }: ClaudeInit): boolean {
+  const [first] = waiting;
+  if (first === undefined) return false;
+  return first.uuid === null || !namesMessages || user_message_uuids.includes(first.uuid);
 }
 
 function onTurnEnd(state: State, line: ClaudeResult): Report[] {
@@ -109,8 +116,7 @@ function wake(state: State): Report[] {
   return [{ type: "begin", origin: "user" }, ...sayWaiting(state, null)];
 }
 
-const SYNTHETIC = "<synthetic>";
-const FILLER = "No response requested.";
+const FILLERS = ["No response requested.", "(no content)"];
 
 /** Written by the CLI in the model's place: an error, or what a slash command printed. */
 function onSynthetic(state: State, line: ClaudeAssistant): Report[] {
@@ -121,9 +127,10 @@ function onSynthetic(state: State, line: ClaudeAssistant): Report[] {
   if (line.is_api_error_message === true || line.error !== undefined) {
     const code = line.api_error_type ?? line.api_error ?? line.error ?? null;
     const status = line.api_error_status ?? null;
+    if (line.parent_tool_use_id === null) state.lastError = line.error ?? null;
     return [{ type: "error", message: text, code, details: { status }, fatal: false }];
   }
-  return text === FILLER ? [] : onAssistant(state, line);
+  return FILLERS.includes(text) ? [] : onAssistant(state, line);
 }
 
 function onHostLine(state: State, line: ClaudeLine): Report[] {

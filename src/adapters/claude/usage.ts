@@ -25,17 +25,20 @@ export function turnUsage(state: State, line: ClaudeResult): Report[] {
     const tokens = less(sumOf(since), state.counted);
     return [{ type: "usage", scope: "turn", mode: "add", tokens, cost_usd: costOf(since) }];
   }
-  const { total_cost_usd, modelUsage } = line;
-  if (total_cost_usd === undefined && modelUsage === undefined) return [];
-  return [
-    {
-      type: "usage",
-      scope: "session",
-      mode: "total",
-      ...(modelUsage === undefined ? {} : { tokens: sumOf(modelUsage) }),
-      ...(total_cost_usd === undefined ? {} : { cost_usd: total_cost_usd }),
-    },
-  ];
+  const { total_cost_usd, modelUsage, usage } = line;
+  const out: Report[] = [];
+  if (modelUsage === undefined && usage !== undefined) {
+    out.push({ type: "usage", scope: "turn", mode: "add", tokens: less(tokensOf(usage), state.counted) });
+  }
+  if (modelUsage === undefined && total_cost_usd === undefined) return out;
+  out.push({
+    type: "usage",
+    scope: "session",
+    mode: "total",
+    ...(modelUsage === undefined ? {} : { tokens: sumOf(modelUsage) }),
+    ...(total_cost_usd === undefined ? {} : { cost_usd: total_cost_usd }),
+  });
+  return out;
 }
 
 function tokensOf(usage: ClaudeUsage): Tokens {

@@ -19,9 +19,18 @@ export function onUser(state: State, line: ClaudeUser): Report[] {
     const meta = line.tool_result_meta?.filter(isObject).find(({ id }) => id === block.tool_use_id);
     out.push(...onToolResult(state, { block, told, meta, subagent }));
   }
-  if (results.length > 0 && subagent === undefined) state.told = null;
+  if (results.length > 0 && subagent === undefined) out.push(...onToolsDone(state));
   const parts = contentParts(content);
   if (parts.length > 0) out.push(...onText(state, { line, parts, subagent }));
+  return out;
+}
+
+/** Tools have answered: now the CLI takes up what was sent while they ran. Versions that name messages say so themselves. */
+function onToolsDone(state: State): Report[] {
+  state.told = null;
+  if (!state.working || state.namesMessages) return [];
+  const out: Report[] = [];
+  while (state.waiting.length > 0) out.push(...sayWaiting(state, null));
   return out;
 }
 
