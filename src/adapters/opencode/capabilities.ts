@@ -19,5 +19,6 @@ export const capabilities: Capabilities = {
   cost: true,
   echoesPrompts: true,
   permissionModes: ["default", "plan", "acceptEdits", "bypass"],
-  set: ["model", "variant", "mode", "permission_mode"],
+  // Rules can be added to a session but not taken back, so its permission mode stays as it began.
+  set: ["model", "variant", "mode"],
 };

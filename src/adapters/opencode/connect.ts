@@ -1,7 +1,14 @@
 /** Getting a session, learning from answers, and closing the gap after the event stream was cut: it has no replay. */
 import type { LaunchOptions, Send } from "../../core/adapter.ts";
 import type { Report } from "../../core/report.ts";
-import type { OpenCodeMessage, OpenCodePart, OpenCodePermission, OpenCodeQuestion } from "../../dialects/opencode.ts";
+import type {
+  OpenCodeMessage,
+  OpenCodePart,
+  OpenCodePermission,
+  OpenCodePermissionRule,
+  OpenCodeQuestion,
+  OpenCodeSession,
+} from "../../dialects/opencode.ts";
 import {
   isOpenCodeMessage,
   isOpenCodePart,
@@ -24,20 +31,20 @@ export function onConnected(state: State, options: LaunchOptions): Out {
   const again = state.connected;
   state.options = options;
   state.connected = true;
-  if (again) return state.root === null ? [] : reread(state);
+  if (again) return onStreamOpened(state);
   state.chosen = chosenFrom(options);
-  const permission = permissionRules(options.permission_mode);
-  const rules = permission.length === 0 ? {} : { permission };
   const { resume } = options;
-  if (resume === null) return [ask(state, "create", { path: "/session", body: rules, vital: true })];
+  if (resume === null) {
+    const permission = permissionRules(options.permission_mode);
+    const body = permission.length === 0 ? {} : { permission };
+    return [ask(state, "create", { path: "/session", body, vital: true })];
+  }
   if (options.fork) return [ask(state, "create", { path: `/session/${resume}/fork`, body: {}, vital: true })];
-  // The last message marks where the past ends; it also tells whether the session is still there.
-  const path = `/session/${resume}/message?limit=1`;
-  const out: Out = [ask(state, "resume", { method: "GET", path, vital: true })];
-  if (permission.length > 0)
-    out.push(ask(state, "other", { method: "PATCH", path: `/session/${resume}`, body: rules }));
-  return out;
+  return [ask(state, "resume", { method: "GET", path: `/session/${resume}`, vital: true })];
 }
+
+/** Each opening of the stream is told first of all: once our session is there, it was cut in between. */
+export const onStreamOpened = (state: State): Out => (state.connected && state.root !== null ? reread(state) : []);
 
 interface Answer {
   readonly id: string;
@@ -55,7 +62,9 @@ export function onResponse(state: State, { id, status, body, at }: Answer): Out 
     case "create":
       return isSession(body) ? onCreated(state, body) : [];
     case "resume":
-      return onResumed(state, body);
+      return isSession(body) ? onResumed(state, body) : [];
+    case "past":
+      return onPast(state, body);
     case "abort":
       return onAborted(state);
     case "aborted":
@@ -71,6 +80,7 @@ export function onResponse(state: State, { id, status, body, at }: Answer): Out 
     case "liveness":
       return onLiveness(state, body);
     case "prompt":
+    case "work":
     case "other":
       return [];
   }
@@ -79,7 +89,9 @@ export function onResponse(state: State, { id, status, body, at }: Answer): Out 
 /** Only a refused prompt ends something; the machine has its own patience with an abort. */
 function onRefused(state: State, { about, status, body }: { about: Asked; status: number; body: unknown }): Out {
   if (about === "abort") state.abort = "no";
-  if (about !== "prompt" || !state.prompted) return [];
+  // Commands and compactions answer at their end, which may be later than anyone waits for an answer.
+  const taken = about === "work" && status === 0;
+  if ((about !== "prompt" && about !== "work") || taken || !state.prompted) return [];
   state.prompted = false;
   const said = status === 0 ? "could not be reached" : `answered ${status}`;
   const message = `OpenCode did not take the prompt: it ${said}${reasonIn(body)}.`;
@@ -98,23 +110,33 @@ function reasonIn(body: unknown): string {
   return typeof data.message === "string" ? ` (${data.message})` : "";
 }
 
-function isSession(body: unknown): body is { readonly id: string; readonly parentID?: string } {
-  return isOpenCodeSession(body);
-}
+const isSession = (body: unknown): body is OpenCodeSession => isOpenCodeSession(body);
 
-function onCreated(state: State, info: { readonly id: string; readonly parentID?: string }): Out {
+function onCreated(state: State, info: OpenCodeSession): Out {
   // In a recording the client may make several sessions; the one that this fold follows is known by then.
   if (state.root !== null && state.root !== info.id) return [];
   state.root = info.id;
   return [sessionReport(info), ...releaseWaiting(state)];
 }
 
-function onResumed(state: State, body: unknown): Out {
-  const resume = state.options?.resume ?? null;
-  if (resume === null) return [];
-  state.root = resume;
+/** The session is still there. Rules are added to those it has, so only missing ones are sent. */
+function onResumed(state: State, info: OpenCodeSession): Out {
+  const out: Out = [sessionReport(info)];
+  const wanted = permissionRules(state.options?.permission_mode ?? "default");
+  const permission = wanted.filter((rule) => !(info.permission ?? []).some((one) => isSameRule(one, rule)));
+  const path = `/session/${info.id}`;
+  if (permission.length > 0) out.push(ask(state, "other", { method: "PATCH", path, body: { permission } }));
+  // The last message marks where the past ends.
+  return [...out, ask(state, "past", { method: "GET", path: `${path}/message?limit=1`, vital: true })];
+}
+
+const isSameRule = (one: OpenCodePermissionRule, other: OpenCodePermissionRule): boolean =>
+  one.permission === other.permission && one.pattern === other.pattern && one.action === other.action;
+
+function onPast(state: State, body: unknown): Out {
+  state.root = state.options?.resume ?? null;
   for (const { info } of messagesIn(body)) addMessage(state, { ...idsOf(info), role: info.role });
-  return [{ type: "session", native_session_id: resume }, ...releaseWaiting(state)];
+  return releaseWaiting(state);
 }
 
 const idsOf = (info: OpenCodeMessage) => ({ messageID: info.id, sessionID: info.sessionID });

@@ -39,7 +39,7 @@ export function encode(state: State, command: AgentCommand): Out {
       return compact(state, root);
     case "shell": {
       const body = { agent: state.chosen.mode ?? "build", command: command.command };
-      return [...startTurn(state), ask(state, "prompt", { path: `/session/${root}/shell`, body })];
+      return [...startTurn(state), ask(state, "work", { path: `/session/${root}/shell`, body })];
     }
     default:
       return unreachable(command);
@@ -147,11 +147,9 @@ function set(state: State, change: SessionChange): Send[] {
   state.chosen = {
     model: change.model ?? model,
     variant: change.variant ?? variant,
-    mode: change.mode ?? (change.permission_mode === "plan" ? PLAN_AGENT : mode),
+    mode: change.mode ?? mode,
   };
-  if (change.permission_mode === undefined || state.root === null) return [];
-  const permission = permissionRules(change.permission_mode);
-  return [ask(state, "other", { method: "PATCH", path: `/session/${state.root}`, body: { permission } })];
+  return [];
 }
 
 function compact(state: State, root: string): Out {
@@ -161,7 +159,7 @@ function compact(state: State, root: string): Out {
     const error = { message, code: "not_supported", details: null };
     return [{ type: "end", reason: "error", error }];
   }
-  return [...startTurn(state), ask(state, "prompt", { path: `/session/${root}/summarize`, body: model })];
+  return [...startTurn(state), ask(state, "work", { path: `/session/${root}/summarize`, body: model })];
 }
 
 /** The agent of OpenCode's that may look but not touch. */

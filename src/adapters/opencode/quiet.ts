@@ -4,7 +4,7 @@ import type { OpenCodePayload } from "../../dialects/opencode-stream.ts";
 
 /** What the server says about itself and its surroundings. */
 export const quietServerEvents: Readonly<Record<OpenCodeServerEventName, string>> = {
-  "server.connected": "the stream is open, which the connection tells",
+  "server.connected": "the stream is open; a second time it was cut, and the state is read again",
   "server.heartbeat": "a sign of life; after a silence it makes us ask for the status",
   "server.instance.disposed": "a directory's instance was closed; a prompt opens it again",
   "global.disposed": "the server is going down, which the process tells",

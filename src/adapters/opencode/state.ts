@@ -65,7 +65,9 @@ export type Part =
 export type Asked =
   | "create"
   | "resume"
+  | "past"
   | "prompt"
+  | "work"
   | "abort"
   | "aborted"
   | "messages"

@@ -198,7 +198,7 @@ const toolKind = (name: string): ToolKind => toolKinds.get(name) ?? "tool";
 /** The files a finished tool read or changed. */
 function filesOf(part: OpenCodeToolPart): ContentPart[] {
   const metadata = metadataOf(part.state);
-  const path = textIn(part.state.input, "filePath");
+  const path = pathIn(metadata) ?? textIn(part.state.input, "filePath");
   switch (part.tool) {
     case "read":
       return path === null ? [] : [readPart({ part, path })];
@@ -213,6 +213,13 @@ function filesOf(part: OpenCodeToolPart): ContentPart[] {
     default:
       return [];
   }
+}
+
+/** The input may be relative; what the tool tells of itself is absolute, like the patch part after it. */
+function pathIn({ filediff, filepath }: Readonly<Record<string, unknown>>): string | null {
+  if (typeof filepath === "string") return filepath;
+  if (typeof filediff !== "object" || filediff === null || !("file" in filediff)) return null;
+  return typeof filediff.file === "string" ? filediff.file : null;
 }
 
 /** An image is shown as one. */

@@ -3,7 +3,7 @@ import type { AdapterInput, Send } from "../../core/adapter.ts";
 import { type Fold, unreachable } from "../../core/fold.ts";
 import type { Report } from "../../core/report.ts";
 import { type OpenCodeLine, payloadOf } from "../../dialects/opencode-stream.ts";
-import { onConnected, onHeartbeat, onResponse } from "./connect.ts";
+import { onConnected, onHeartbeat, onResponse, onStreamOpened } from "./connect.ts";
 import { encode } from "./encode.ts";
 import { onPayload } from "./events.ts";
 import { onRequestSeen } from "./overheard.ts";
@@ -37,5 +37,6 @@ function onLine(state: State, { line, at }: { line: OpenCodeLine; at: number }):
   if ("request" in line) return onRequestSeen(state, line.request);
   if ("response" in line) return onResponse(state, { body: null, ...line.response, at });
   const payload = payloadOf(line);
+  if (payload.type === "server.connected") return onStreamOpened(state);
   return payload.type === "server.heartbeat" ? onHeartbeat(state) : onPayload(state, { payload, at });
 }
