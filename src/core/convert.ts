@@ -1,6 +1,6 @@
 /** A recorded stream through the same folds as a live session: lines in, universal events out, nothing made up. */
 import type { UniversalEvent } from "../protocol/events.ts";
-import { sessionId } from "../protocol/ids.ts";
+import { type SessionId, sessionId } from "../protocol/ids.ts";
 import type { Adapter, Exit } from "./adapter.ts";
 import { defaultPolicy, type SessionInput, type SessionOutput, type TurnPolicy } from "./input.ts";
 import { type Routed, type RouteState, releaseAll, routeLine, sent, startRoutes } from "./route.ts";
@@ -35,6 +35,9 @@ export interface Converter {
 
 /** The name of a session whose agent never told its own. */
 const UNNAMED = "convert";
+
+/** As the protocol has it. */
+const MAX_NAME = 256;
 
 /** Lines that may come before the one that tells the session's id. */
 const UNNAMED_LINES = 500;
@@ -185,13 +188,19 @@ const isInput = (value: unknown): value is Timed<Input> => typeof value === "obj
 
 function open(state: State, id: string): void {
   if (state.sessions.has(id)) return;
-  const session = openSession({ sessionId: sessionId(id), adapter: state.adapter, policy, connected: true });
+  const session = openSession({ sessionId: nameFor(state, id), adapter: state.adapter, policy, connected: true });
   const member: Member = { session, gone: false };
   state.sessions.set(id, member);
   state.latest = id;
   const { early } = state;
   state.early = [];
   for (const input of early) hear(state, member, input);
+}
+
+/** An agent's id may be no name for a session of ours: empty, or without end. */
+function nameFor({ sessions }: State, id: string): SessionId {
+  const isName = id !== "" && id.length <= MAX_NAME;
+  return sessionId(isName ? id : sessions.size === 0 ? UNNAMED : `${UNNAMED}-${sessions.size + 1}`);
 }
 
 /** Session null: it concerns all of them, or the first one to come. */

@@ -21,12 +21,14 @@ export function beginTurnUsage(usage: UsageState): void {
 export function addUsage(state: MachineState, out: MachineOutput[], report: UsageReport): void {
   const { usage } = state;
   const gained = report.mode === "add" ? asGiven(report) : difference(usage, report);
+  const before = usage.turn;
   // What an agent says of a whole turn prices the model steps it gave no price for.
   const authoritative = report.cost_usd !== undefined && (report.mode === "total" || report.scope !== "step");
   usage.turn = grown(usage.turn, { ...gained, authoritative });
   usage.session = sum(usage.before, usage.turn);
   if (report.scope !== "step") {
-    if (isNothing(gained)) return;
+    const repriced = usage.turn.priced !== before.priced || usage.turn.cost_usd !== before.cost_usd;
+    if (isNothing(gained) && !repriced) return;
     emit(state, out, { type: "usage.updated", data: { step: null, turn: usage.turn, session: usage.session } });
     return;
   }
@@ -46,9 +48,10 @@ interface Gained {
   readonly cost: number | null;
 }
 
+/** A count below nothing is a fault of the agent: it gains nothing. */
 const asGiven = (report: UsageReport): Gained => ({
-  tokens: report.tokens ?? noTokens(),
-  cost: report.cost_usd ?? null,
+  tokens: combine(report.tokens ?? noTokens(), noTokens(), (given, none) => Math.max(given, none)),
+  cost: report.cost_usd === undefined ? null : Math.max(0, report.cost_usd),
 });
 
 /** What a counter shows beyond what we have counted. A counter that went back was reset: it gains nothing. */
