@@ -98,13 +98,15 @@ async function runTurn({ door, session, prompt, rule, output }: Turn): Promise<E
   const interrupt = (): void => {
     interrupts += 1;
     process.exitCode = 130;
+    if (interrupts > 2) process.exit(130);
     if (interrupts > 1) return stopping.abort();
     output.say("Stopping the turn; press Ctrl-C again to quit.");
     answering.stop();
     abort();
   };
   const answering = openAnswering({ door, session, rule, output, onCancel: interrupt });
-  const release = onSignals({
+  // Not let go of when the turn is over: the agent is still to be stopped then.
+  onSignals({
     interrupt,
     terminate: () => {
       answering.stop();
@@ -131,7 +133,6 @@ async function runTurn({ door, session, prompt, rule, output }: Turn): Promise<E
     if (interrupts === 0) process.exitCode = 1;
     return null;
   } finally {
-    release();
     answering.stop();
   }
 }

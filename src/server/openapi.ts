@@ -1,8 +1,16 @@
 /** The OpenAPI 3.1 document, made of the same route table and schemas that the server runs by. */
 import { z } from "zod";
 import { type ErrorCode, errorStatus } from "../protocol/errors.ts";
-import { UniversalEvent } from "../protocol/events.ts";
-import { Item } from "../protocol/items.ts";
+import {
+  Draft,
+  Envelope,
+  Permission,
+  QuestionRequest,
+  Tokens,
+  UniversalEvent,
+  UsageTotal,
+} from "../protocol/events.ts";
+import { ContentPart, Item } from "../protocol/items.ts";
 import * as resources from "../protocol/resources.ts";
 import type { Route } from "./route.ts";
 
@@ -14,7 +22,14 @@ const COMMON: readonly ErrorCode[] = ["invalid_request", "token_invalid", "host_
 /** Schemas with a name of their own in the document. */
 const named: Readonly<Record<string, z.ZodType>> = {
   UniversalEvent,
+  Envelope,
+  Draft,
   Item,
+  ContentPart,
+  Permission,
+  QuestionRequest,
+  UsageTotal,
+  Tokens,
   CreateSession: resources.CreateSession,
   CreatedSession: resources.CreatedSession,
   UpdateSession: resources.UpdateSession,
