@@ -94,6 +94,7 @@ export function openLink(options: LinkOptions): Link {
     },
     end({ unheard }) {
       state.unheard = unheard;
+      state.quiet = unheard;
       return close(SWEEP_LADDER);
     },
     own: (thread) => state.current?.shared?.own(thread),

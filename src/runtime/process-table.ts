@@ -33,6 +33,8 @@ export function isAlive(process: { readonly pid: number; readonly started: strin
   return table.startOf(process.pid) === process.started;
 }
 
+export const isDead = (process: { readonly pid: number; readonly started: string }): boolean => !isAlive(process);
+
 export const ownProcess = (): { readonly pid: number; readonly started: string } => ({
   pid: process.pid,
   started: processTable.startOf(process.pid) ?? "unknown",

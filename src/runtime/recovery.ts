@@ -1,0 +1,27 @@
+/** What dead owners left behind, when we start and while we run: their turns are ended, and a daemon runs their queues. */
+import type { SessionId } from "../protocol/ids.ts";
+import { isDead } from "./process-table.ts";
+import { reapRuns } from "./reap.ts";
+import { putInOrder, take } from "./registry.ts";
+import type { Runtime } from "./runtime.ts";
+
+export async function recover(runtime: Runtime): Promise<void> {
+  await reapRuns(runtime);
+  const { log, options } = runtime;
+  const orphaned = (await log.owned()).filter(({ owner }) => isDead(owner)).map(({ id }) => id);
+  const isDaemon = options.role === "daemon";
+  const queued = isDaemon ? await log.sessionsWithQueue() : [];
+  for (const id of new Set([...orphaned, ...queued])) await recoverSession(runtime, { id, runQueue: isDaemon });
+}
+
+/** One session that cannot be recovered does not keep the others from it. */
+async function recoverSession(runtime: Runtime, { id, runQueue }: { id: SessionId; runQueue: boolean }): Promise<void> {
+  try {
+    if (!runQueue) return await putInOrder(runtime, id);
+    const live = await take(runtime, id, { runQueue });
+    await live.drive.settled();
+    runtime.logger.info("session.recovered", { session: id });
+  } catch (error) {
+    runtime.logger.warn("session.not_recovered", { session: id, error });
+  }
+}

@@ -1,0 +1,97 @@
+/** What all sessions of this process share. */
+import { randomUUID } from "node:crypto";
+import type { Adapter } from "../core/adapter.ts";
+import type { SessionId } from "../protocol/ids.ts";
+import { type Binaries, openBinaries } from "./binaries.ts";
+import type { RunBook } from "./connection/contract.ts";
+import { openPool, type Pool } from "./connection/shared.ts";
+import type { Live } from "./live.ts";
+import type { EventLog, Owner } from "./log/contract.ts";
+import { openMemoryLog } from "./log/memory.ts";
+import { openSqliteLog } from "./log/sqlite.ts";
+import type { Logger } from "./logger.ts";
+import type { RuntimeOptions } from "./options.ts";
+import { ownProcess } from "./process-table.ts";
+import { type Rung, STOP_LADDER } from "./process-tree.ts";
+import { openTail, type Tail } from "./tail.ts";
+import { openTicker, type Ticker } from "./ticker.ts";
+
+const IDLE_MS = 600_000;
+
+export interface Runtime {
+  readonly options: RuntimeOptions;
+  readonly adapters: ReadonlyMap<string, Adapter>;
+  readonly log: EventLog;
+  readonly tail: Tail;
+  readonly ticker: Ticker;
+  readonly pool: Pool;
+  readonly binaries: Binaries;
+  readonly runs: RunBook;
+  readonly owner: Owner;
+  readonly ladder: readonly Rung[];
+  readonly idleMs: number;
+  readonly logger: Logger;
+  /** Sessions that are driven here, or about to be. */
+  readonly live: Map<SessionId, Promise<Live>>;
+  closed: boolean;
+}
+
+export function openRuntimeParts(options: RuntimeOptions): Runtime {
+  const { store, logger, version } = options;
+  const log =
+    store.kind === "memory"
+      ? openMemoryLog()
+      : openSqliteLog({ folder: store.folder, durability: store.durability ?? "normal", version });
+  const owner = ownProcess();
+  const online = options.adapters.filter((adapter) => !adapter.offline);
+  return {
+    options,
+    adapters: new Map(online.map((adapter) => [adapter.agent, adapter])),
+    log,
+    tail: openTail(log),
+    ticker: openTicker(),
+    pool: openPool(),
+    binaries: openBinaries({
+      toolsFolder: options.toolsFolder,
+      projectFolder: options.directory ?? process.cwd(),
+      environment: process.env,
+      logger,
+    }),
+    runs: openRunBook({ log, owner, logger }),
+    owner,
+    ladder: options.stop === undefined ? STOP_LADDER : ladderOf(options.stop),
+    idleMs: options.idleMs ?? IDLE_MS,
+    logger,
+    live: new Map(),
+    closed: false,
+  };
+}
+
+const ladderOf = ({ terminateMs, killMs }: { terminateMs: number; killMs: number }): Rung[] => [
+  { signal: "SIGINT", waitMs: terminateMs },
+  { signal: "SIGTERM", waitMs: Math.max(0, killMs - terminateMs) },
+];
+
+/** Written before the start, so that even a crash in between leaves something to find the processes by. */
+function openRunBook({ log, owner, logger }: Pick<Runtime, "log" | "owner" | "logger">): RunBook {
+  const sessions = new Map<string, SessionId>();
+  const quietly = (work: Promise<void>): void => {
+    work.catch((error: unknown) => logger.warn("run.not_noted", { error }));
+  };
+  return {
+    async begin(session) {
+      const runId = randomUUID();
+      await log.putRun({ runId, session, owner, leader: null });
+      sessions.set(runId, session);
+      return runId;
+    },
+    started(runId, leader) {
+      const session = sessions.get(runId);
+      if (session !== undefined) quietly(log.putRun({ runId, session, owner, leader }));
+    },
+    ended(runId) {
+      sessions.delete(runId);
+      quietly(log.endRun(runId));
+    },
+  };
+}
