@@ -46,17 +46,24 @@ export function expire(state: MachineState, out: MachineOutput[]): void {
   }
   showState(state, out);
   const { turn } = state;
-  if (state.connection === "closing" && state.closingAt + STOP_MS <= state.at) {
-    // One that should have gone by itself and did not is stopped.
-    if (state.capabilities.oneTurn === true) out.push({ type: "stop" });
-    state.connection = "closed";
-  }
+  if (state.connection === "closing" && state.closingAt + STOP_MS <= state.at) onClosingDue(state, out);
   if (turn === null) runQueue(state, out);
   if (turn === null || turnDueAt(state, turn) > state.at) return;
   if (turn.abortedAt !== null) onAbortDue(state, out, turn);
   else if (turn.settleBy !== null) conclude(state, out, { turn, proposals: [] });
   else if (turn.end !== null) finishAsSignalled(state, out, { turn, evidence: "signal", rule: "turn.grace" });
   else onWatchdog(state, out);
+}
+
+/** One that should have gone by itself and did not is stopped; one whose death nobody reports is taken for dead. */
+function onClosingDue(state: MachineState, out: MachineOutput[]): void {
+  if (!state.goesByItself) {
+    state.connection = "closed";
+    return;
+  }
+  state.goesByItself = false;
+  state.closingAt = state.at;
+  out.push({ type: "stop" });
 }
 
 function onAbortDue(state: MachineState, out: MachineOutput[], turn: Turn): void {

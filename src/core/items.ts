@@ -77,7 +77,8 @@ export function addDelta(state: MachineState, out: MachineOutput[], report: Delt
     if (item === undefined) return false;
   }
   if (report.delta === "") return true;
-  pushDelta(state, out, { item, part: report.part, delta: report.delta, options: {} });
+  // One block has one kind of words: that of its first piece.
+  pushDelta(state, out, { item, part: item.part ?? report.part, delta: report.delta, options: {} });
   return true;
 }
 
@@ -129,7 +130,12 @@ function settleText(
     return item;
   }
   const final = finalText(item);
-  if (final === null || final.text === item.text) return item;
+  if (final === null) {
+    // What was streamed was said, also when the final content does not repeat it.
+    item.content = saying(item, item.content);
+    return item;
+  }
+  if (final.text === item.text) return item;
   const { part, text } = final;
   if (text.startsWith(item.text)) {
     const needed = part === "tool_output" ? item.text !== "" : item.head.role === "assistant";

@@ -273,6 +273,7 @@ export function finishTurn(state: MachineState, out: MachineOutput[], finish: Fi
   if (state.capabilities.oneTurn === true && state.connection === "open") {
     state.connection = "closing";
     state.closingAt = state.at;
+    state.goesByItself = true;
   }
   runQueue(state, out);
 }
@@ -285,6 +286,7 @@ export function stopAgent(state: MachineState, out: MachineOutput[]): void {
   if (state.connection === "open" && !wasTold) out.push({ type: "command", command: { type: "abort" } });
   state.connection = "closing";
   state.closingAt = state.at;
+  state.goesByItself = false;
   state.outbox = [];
   out.push({ type: "stop" });
 }

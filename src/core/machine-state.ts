@@ -102,6 +102,8 @@ export interface MachineState {
   /** `closing`: we asked for its end and wait to hear of it; prompts wait in the queue until then. */
   connection: "closed" | "opening" | "open" | "closing";
   closingAt: number;
+  /** Its end needs no stop from us, unless it takes too long. */
+  goesByItself: boolean;
   readonly recorded: boolean;
   started: boolean;
   ended: boolean;

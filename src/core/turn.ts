@@ -61,6 +61,7 @@ export function startMachine({ sessionId, adapter, policy, connected, foreign }:
     heardAt: 0,
     connection: connected ? "open" : "closed",
     closingAt: 0,
+    goesByItself: false,
     recorded: connected,
     started: false,
     ended: false,
