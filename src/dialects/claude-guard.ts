@@ -76,7 +76,14 @@ const has =
     return true;
   };
 
+const errors = {
+  api_error_type: isOptional(isText),
+  api_error: isOptional(isText),
+  api_error_status: isNullable(isNumber),
+};
+
 const scoped = {
+  task_description: isOptional(isText),
   parent_tool_use_id: isNullable(isText),
   agent_id: isOptional(isText),
   subagent_type: isOptional(isText),
@@ -88,10 +95,20 @@ const usage = has({
   output_tokens: isOptional(isNumber),
   cache_creation_input_tokens: isNullable(isNumber),
   cache_read_input_tokens: isNullable(isNumber),
+  output_tokens_details: isNullable(has({ thinking_tokens: isOptional(isNumber) })),
 });
 const modelUsage: Check = (value) =>
   isObject(value) &&
-  Object.values(value).every(has({ inputTokens: isOptional(isNumber), outputTokens: isOptional(isNumber) }));
+  Object.values(value).every(
+    has({
+      inputTokens: isOptional(isNumber),
+      outputTokens: isOptional(isNumber),
+      cacheReadInputTokens: isOptional(isNumber),
+      cacheCreationInputTokens: isOptional(isNumber),
+      thinkingTokens: isOptional(isNumber),
+      costUSD: isOptional(isNumber),
+    }),
+  );
 
 const task = { task_id: isText, task_type: isOptional(isText), description: isOptional(isText) };
 
@@ -132,7 +149,10 @@ const systems: Readonly<Record<string, Check>> = {
   }),
   session_title_changed: has({ title: isText }),
   ...Object.fromEntries(
-    noticeSubtypes.map((name) => [name, has({ content: isOptional(isText), text: isOptional(isText) })]),
+    noticeSubtypes.map((name) => [
+      name,
+      has({ content: isOptional(isText), text: isOptional(isText), fallback_model: isOptional(isText) }),
+    ]),
   ),
   ...Object.fromEntries(quietSubtypes.map((name) => [name, anything])),
 };
@@ -166,15 +186,20 @@ const types: Readonly<Record<string, Check>> = {
       usage: isNullable(usage),
     }),
     error: isOptional(isText),
+    ...errors,
   }),
   user: has({
     ...scoped,
+    session_id: isOptional(isText),
     message: has({ content: (value) => isText(value) || Array.isArray(value) }),
     tool_result_meta: isOptional(Array.isArray),
   }),
   stream_event: stream,
   stream,
   result: has({
+    ...errors,
+    session_id: isOptional(isText),
+    startup_failure_reason: isOptional(isText),
     subtype: isText,
     is_error: isBoolean,
     result: isOptional(isText),

@@ -3,7 +3,17 @@ import { z } from "zod";
 import { noticeSubtypes, quietSubtypes, quietTypes } from "./claude.ts";
 
 const text = z.string();
-const scoped = { parent_tool_use_id: text.nullish(), agent_id: text.optional(), subagent_type: text.optional() };
+const errors = {
+  api_error_type: text.optional(),
+  api_error: text.optional(),
+  api_error_status: z.number().nullish(),
+};
+const scoped = {
+  task_description: text.optional(),
+  parent_tool_use_id: text.nullish(),
+  agent_id: text.optional(),
+  subagent_type: text.optional(),
+};
 const common = { uuid: text.optional() };
 
 const Usage = z.looseObject({
@@ -11,10 +21,18 @@ const Usage = z.looseObject({
   output_tokens: z.number().optional(),
   cache_creation_input_tokens: z.number().nullish(),
   cache_read_input_tokens: z.number().nullish(),
+  output_tokens_details: z.looseObject({ thinking_tokens: z.number().optional() }).nullish(),
 });
 const ModelUsage = z.record(
   text,
-  z.looseObject({ inputTokens: z.number().optional(), outputTokens: z.number().optional() }),
+  z.looseObject({
+    inputTokens: z.number().optional(),
+    outputTokens: z.number().optional(),
+    cacheReadInputTokens: z.number().optional(),
+    cacheCreationInputTokens: z.number().optional(),
+    thinkingTokens: z.number().optional(),
+    costUSD: z.number().optional(),
+  }),
 );
 const Task = { task_id: text, task_type: text.optional(), description: text.optional() };
 const Loose = z.record(text, z.unknown());
@@ -59,6 +77,7 @@ const System = z.discriminatedUnion("subtype", [
     subtype: z.enum(noticeSubtypes),
     content: text.optional(),
     text: text.optional(),
+    fallback_model: text.optional(),
   }),
   z.looseObject({ ...common, type: z.literal("system"), subtype: z.enum(quietSubtypes) }),
 ]);
@@ -99,10 +118,12 @@ export const ClaudeLineSchema = z.union([
       usage: Usage.nullish(),
     }),
     error: text.optional(),
+    ...errors,
   }),
   z.looseObject({
     ...common,
     ...scoped,
+    session_id: text.optional(),
     type: z.literal("user"),
     message: z.looseObject({ content: z.union([text, z.array(z.unknown())]) }),
     tool_result_meta: z.array(z.unknown()).optional(),
@@ -116,6 +137,9 @@ export const ClaudeLineSchema = z.union([
   }),
   z.looseObject({
     ...common,
+    ...errors,
+    session_id: text.optional(),
+    startup_failure_reason: text.optional(),
     type: z.literal("result"),
     subtype: text,
     is_error: z.boolean(),

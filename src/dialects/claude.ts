@@ -8,9 +8,9 @@ export type JsonObject = Readonly<Record<string, unknown>>;
 export interface ClaudeUsage {
   readonly input_tokens?: number;
   readonly output_tokens?: number;
-  readonly cache_creation_input_tokens?: number;
-  readonly cache_read_input_tokens?: number;
-  readonly output_tokens_details?: { readonly thinking_tokens?: number };
+  readonly cache_creation_input_tokens?: number | null;
+  readonly cache_read_input_tokens?: number | null;
+  readonly output_tokens_details?: { readonly thinking_tokens?: number } | null;
 }
 
 export interface ClaudeModelUsage {
@@ -62,7 +62,7 @@ export interface ClaudeAssistant extends Scoped {
     readonly model?: string;
     readonly content: readonly unknown[];
     readonly stop_reason?: string | null;
-    readonly usage?: ClaudeUsage;
+    readonly usage?: ClaudeUsage | null;
   };
   readonly error?: string;
   readonly is_api_error_message?: boolean;

@@ -32,7 +32,7 @@ export function onAssistant(state: State, line: ClaudeAssistant): Report[] {
   }
   // Told as a whole and never streamed: its usage is final, where the stream's would have said so.
   const final = isText(stop_reason) && !message.streamed && line.message.model !== SYNTHETIC;
-  if (final && usage !== undefined && subagent === undefined) {
+  if (final && usage !== undefined && usage !== null && subagent === undefined) {
     out.push(...stepUsage(state, { message_id: id, finish: stop_reason, usage }));
   }
   return out;
