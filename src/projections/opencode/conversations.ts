@@ -6,7 +6,7 @@ import { describeSession, modelOf, tokensOf } from "./describe.ts";
 import { endError, endFinish, messageOf } from "./errors.ts";
 import { openCodeSessionId } from "./ids.ts";
 import { closeMessage, openMessage } from "./messages.ts";
-import { type Conversation, eventId, ROOT, rootOf, type Telling } from "./state.ts";
+import { type Conversation, eventId, isQuiet, ROOT, rootOf, type Telling } from "./state.ts";
 import { settleTools, tellRunning } from "./tool-parts.ts";
 import { firstText } from "./tools.ts";
 
@@ -49,7 +49,7 @@ export function endTurn(telling: Telling, { data }: EventOf<"turn.ended">): void
   const { state, ms } = telling;
   const root = rootOf(telling);
   for (const child of state.conversations.values()) {
-    const stray = child.key !== ROOT && child.status !== "idle" && child.statusItem === null;
+    const stray = child.key !== ROOT && !isQuiet(child) && child.statusItems.size === 0;
     if (stray) endChild(telling, child);
   }
   settleTools(telling, ROOT);
@@ -63,6 +63,8 @@ export function endTurn(telling: Telling, { data }: EventOf<"turn.ended">): void
   state.turn.compacting = false;
   state.turn.compacted = false;
   state.turn.summaryDue = false;
+  state.turn.usedBefore = state.turn.used;
+  state.turn.used = new Set();
   state.turn.continued = false;
   tellIdle(telling, root);
 }
@@ -92,7 +94,8 @@ export function conversationOf(telling: Telling, item: Item): Conversation {
   const root = rootOf(telling);
   if (item.subagent === undefined) return root;
   const child = childOf(telling, item.subagent);
-  if (item.role !== "user") tellBusy(telling, child);
+  // A subagent that was not announced works within the turn; what it says later belongs to no turn.
+  if (item.role !== "user" && !isQuiet(root)) tellBusy(telling, child);
   return child;
 }
 
@@ -117,7 +120,8 @@ function childOf(telling: Telling, subagent: Subagent): Conversation {
     status: "idle",
     user: null,
     message: null,
-    statusItem: null,
+    statusItems: new Set(),
+    ending: false,
   };
   state.conversations.set(subagent.id, child);
   tellSession(telling, { conversation: child, type: "session.created" });
@@ -131,18 +135,30 @@ function childOf(telling: Telling, subagent: Subagent): Conversation {
 /** A subagent begins: its status item is what keeps the child session busy. */
 export function beginChild(telling: Telling, { item, subagent }: { item: Item; subagent: Subagent }): void {
   const child = childOf(telling, subagent);
-  child.statusItem = item.item_id;
+  child.statusItems.add(item.item_id);
+  child.ending = false;
   tellBusy(telling, child);
 }
 
 export function completeChild(telling: Telling, { item, subagent }: { item: Item; subagent: Subagent }): void {
   const child = telling.state.conversations.get(subagent.id);
-  if (child === undefined || (child.statusItem !== null && child.statusItem !== item.item_id)) return;
-  child.statusItem = null;
-  if (child.status !== "idle") endChild(telling, child);
+  child?.statusItems.delete(item.item_id);
+  if (child === undefined || child.statusItems.size > 0) return;
+  child.ending = true;
+  endIfDone(telling, child);
+}
+
+/** A subagent's own blocks and tools may be closed after it: its idle waits for them. */
+export function endIfDone(telling: Telling, child: Conversation): void {
+  const { texts, results, tools } = telling.state;
+  if (!child.ending || isQuiet(child)) return;
+  for (const text of texts.values()) if (text.conversation === child.key) return;
+  for (const call of results.values()) if (tools.get(call)?.conversation === child.key) return;
+  endChild(telling, child);
 }
 
 function endChild(telling: Telling, child: Conversation): void {
+  child.ending = false;
   settleTools(telling, child.key);
   const finish = child.message?.finish ?? null;
   const known = finish === null || finish === "tool-calls" ? "stop" : finish;

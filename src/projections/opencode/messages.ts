@@ -75,6 +75,7 @@ export function closeMessage(
   const { message } = conversation;
   if (message === null) return;
   conversation.message = null;
+  state.turn.used.add(message.id);
   const info = describeAssistant(state, { conversation, message, end });
   out.push({ id: eventId(telling), type: "message.updated", properties: { sessionID: conversation.id, info } });
 }
@@ -129,6 +130,7 @@ export function tellUser(telling: Telling, { conversation, item }: { conversatio
   const kept = [item.message_id, item.native_item_id].find((id) => id?.startsWith("msg_") === true) ?? null;
   if (kept !== null) follow(state.clock, kept);
   const id = kept ?? makeId(telling, "msg", `${item.item_id}:user`);
+  const own = ownId(state, { prefix: "prt", id: item.native_item_id });
   conversation.user = id;
   const info = describeUser(state, { conversation, id, created: ms });
   out.push({ id: eventId(telling), type: "message.updated", properties: { sessionID: conversation.id, info } });
@@ -137,7 +139,7 @@ export function tellUser(telling: Telling, { conversation, item }: { conversatio
   if (item.kind !== "system") state.turn.continued = false;
   for (const [index, part] of item.content.entries()) {
     const base = {
-      id: makeId(telling, "prt", `${item.item_id}:${index}`),
+      id: (index === 0 ? own : null) ?? makeId(telling, "prt", `${item.item_id}:${index}`),
       sessionID: conversation.id,
       messageID: id,
     };
@@ -178,7 +180,7 @@ function nameOf(path: string | undefined): { readonly filename?: string } {
 }
 
 export function openText(telling: Telling, { conversation, item }: { conversation: Conversation; item: Item }): void {
-  writeText(telling, { conversation, item, message: messageFor(telling, { conversation, item }) });
+  writeText(telling, { conversation, item, message: messageFor(telling, { conversation, item }), whole: false });
 }
 
 /** A compaction's summary is a message of its own. Beside an open message it must not end that one. */
@@ -198,7 +200,7 @@ export function openSummary(
   if (beside === null) beginStep(telling, { conversation, message });
   else conversation.message = beside;
   state.summaries.set(item.item_id, beside === null ? null : message);
-  writeText(telling, { conversation, item, message });
+  writeText(telling, { conversation, item, message, whole: true });
 }
 
 export function closeSummary(
@@ -218,7 +220,12 @@ export function closeSummary(
 
 function writeText(
   telling: Telling,
-  { conversation, item, message }: { conversation: Conversation; item: Item; message: OpenMessage },
+  {
+    conversation,
+    item,
+    message,
+    whole,
+  }: { conversation: Conversation; item: Item; message: OpenMessage; whole: boolean },
 ): void {
   const { state, ms } = telling;
   const own = ownId(state, { prefix: "prt", id: item.native_item_id });
@@ -229,17 +236,20 @@ function writeText(
     start: ms,
     type: item.content[0]?.type === "reasoning" ? "reasoning" : "text",
     begun: false,
+    whole,
     length: 0,
     text: "",
   };
   state.texts.set(item.item_id, entry);
+  state.turn.used.add(entry.id);
   // Elsewhere a block that never says anything has no part; OpenCode's own blocks have one from their first moment.
-  if (own !== null) beginText(telling, entry);
+  const [part] = item.content;
+  if (own !== null && (part?.type === "text" || part?.type === "reasoning")) beginText(telling, entry);
 }
 
 export function tellDelta(telling: Telling, { data }: EventOf<"item.delta">): void {
   const entry = telling.state.texts.get(data.item_id);
-  if (entry === undefined || data.part === "tool_output") return;
+  if (entry === undefined || entry.whole || data.part === "tool_output") return;
   if (!entry.begun) {
     entry.type = data.part;
     beginText(telling, entry);

@@ -7,6 +7,7 @@ import {
   beginChild,
   completeChild,
   conversationOf,
+  endIfDone,
   endTurn,
   tellBusy,
   tellError,
@@ -16,7 +17,16 @@ import { modelOf, tokensOf } from "./describe.ts";
 import { errorOf, messageOf } from "./errors.ts";
 import { closeSummary, closeText, endStep, openSummary, openText, tellDelta, tellUser } from "./messages.ts";
 import { askPermission, askQuestion, resolvePermission, resolveQuestion } from "./requests.ts";
-import { defaultOptions, eventId, type OpenCodeOptions, rootOf, type State, start, type Telling } from "./state.ts";
+import {
+  defaultOptions,
+  eventId,
+  isQuiet,
+  type OpenCodeOptions,
+  rootOf,
+  type State,
+  start,
+  type Telling,
+} from "./state.ts";
 import { closeResult, openCall, openResult, runCall, tellFile, tellOutput } from "./tool-parts.ts";
 
 export const openCodeFold = (options: Partial<OpenCodeOptions> = {}): Fold<UniversalEvent, OpenCodeEvent, State> => ({
@@ -139,11 +149,15 @@ function tellCompacted(telling: Telling): void {
 
 function onItemStarted(telling: Telling, item: Item): void {
   switch (item.kind) {
-    case "message":
+    case "message": {
       if (item.role !== "assistant") return;
-      return openText(telling, { conversation: conversationOf(telling, item), item });
-    case "tool_call":
-      return openCall(telling, { conversation: conversationOf(telling, item), item });
+      const conversation = conversationOf(telling, item);
+      return isQuiet(conversation) ? undefined : openText(telling, { conversation, item });
+    }
+    case "tool_call": {
+      const conversation = conversationOf(telling, item);
+      return isQuiet(conversation) ? undefined : openCall(telling, { conversation, item });
+    }
     case "tool_result":
       return openResult(telling, item);
     case "status":
@@ -159,11 +173,19 @@ function onItemStarted(telling: Telling, item: Item): void {
 }
 
 function onItemCompleted(telling: Telling, item: Item): void {
+  complete(telling, item);
+  if (item.subagent === undefined || item.kind === "status") return;
+  endIfDone(telling, conversationOf(telling, item));
+}
+
+function complete(telling: Telling, item: Item): void {
   switch (item.kind) {
     case "message":
       return onMessageCompleted(telling, item);
-    case "tool_call":
-      return runCall(telling, { conversation: conversationOf(telling, item), item });
+    case "tool_call": {
+      const conversation = conversationOf(telling, item);
+      return isQuiet(conversation) ? undefined : runCall(telling, { conversation, item });
+    }
     case "tool_result":
       return closeResult(telling, { conversation: conversationOf(telling, item), item });
     case "status":
@@ -188,9 +210,10 @@ function onMessageCompleted(telling: Telling, item: Item): void {
 /** What an agent writes for itself: first of all the summary of a compaction, else a note to the model. */
 function onSystemStarted(telling: Telling, item: Item): void {
   const { turn } = telling.state;
-  if (!turn.summaryDue) return;
+  const conversation = conversationOf(telling, item);
+  if (!turn.summaryDue || isQuiet(conversation)) return;
   turn.summaryDue = false;
-  openSummary(telling, { conversation: conversationOf(telling, item), item });
+  openSummary(telling, { conversation, item });
 }
 
 function onSystemCompleted(telling: Telling, item: Item): void {

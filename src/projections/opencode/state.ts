@@ -45,8 +45,10 @@ export interface Conversation {
   /** The latest user message. */
   user: string | null;
   message: OpenMessage | null;
-  /** The open status item that keeps a child busy. */
-  statusItem: string | null;
+  /** The open status items that keep a child busy. */
+  readonly statusItems: Set<string>;
+  /** The child is over as soon as what it has open is closed. */
+  ending: boolean;
 }
 
 /** A block of text or reasoning that is being written. */
@@ -58,6 +60,8 @@ export interface TextEntry {
   type: "text" | "reasoning";
   /** Its empty part has been told. */
   begun: boolean;
+  /** Told at once when it is whole: a summary may still be corrected while it is written. */
+  readonly whole: boolean;
   length: number;
   /** What was said so far; kept for the legacy form only. */
   text: string;
@@ -116,6 +120,10 @@ export interface State {
     summaryDue: boolean;
     /** It began with a prompt, so it must have an answer. */
     prompted: boolean;
+    /** OpenCode's own ids that were used in this turn: a second block of that name needs an id of its own. */
+    used: Set<string>;
+    /** The same of the turn before. */
+    usedBefore: Set<string>;
     /** The next user item was written by the governor, not by a person. */
     continued: boolean;
   };
@@ -139,7 +147,16 @@ export const start = (options: OpenCodeOptions): State => ({
   tools: new Map(),
   results: new Map(),
   requests: new Map(),
-  turn: { errors: [], compacting: false, compacted: false, summaryDue: false, prompted: false, continued: false },
+  turn: {
+    errors: [],
+    compacting: false,
+    compacted: false,
+    summaryDue: false,
+    prompted: false,
+    used: new Set(),
+    usedBefore: new Set(),
+    continued: false,
+  },
 });
 
 /** One universal event on its way: when it happened, and what follows from it. */
@@ -168,7 +185,8 @@ export function rootOf({ state, event, ms }: Telling): Conversation {
     status: "idle",
     user: null,
     message: null,
-    statusItem: null,
+    statusItems: new Set(),
+    ending: false,
   };
   state.conversations.set(ROOT, root);
   return root;
@@ -189,5 +207,9 @@ export function ownId(
   { prefix, id }: { prefix: "msg" | "prt" | "ses"; id: string | null },
 ): string | null {
   if (id === null || !state.agent.startsWith("opencode")) return null;
+  if (state.turn.used.has(id) || state.turn.usedBefore.has(id)) return null;
   return id.startsWith(`${prefix}_`) ? id : null;
 }
+
+/** A conversation that is idle tells nothing: what comes late belongs to no turn. */
+export const isQuiet = ({ status }: Conversation): boolean => status === "idle";

@@ -3,7 +3,7 @@ import type { OpenCodeToolState } from "../../dialects/opencode.ts";
 import type { EventOf } from "../../protocol/events.ts";
 import type { FileRefPart, Item, ToolCallPart, ToolResultPart } from "../../protocol/items.ts";
 import { filePart, messageFor } from "./messages.ts";
-import { type Conversation, eventId, makeId, ownId, type Telling, type ToolEntry } from "./state.ts";
+import { type Conversation, eventId, isQuiet, makeId, ownId, type Telling, type ToolEntry } from "./state.ts";
 import { absolutePath, bounded, finalMetadata, runningMetadata, titleOf } from "./tool-metadata.ts";
 import { parseArguments, toolInput, toolName } from "./tools.ts";
 
@@ -43,6 +43,7 @@ function beginTool(
     child: null,
   };
   state.tools.set(call.call_id, entry);
+  state.turn.used.add(entry.id);
   tell(telling, { entry, toolState: { status: "pending", input: {}, raw: "" } });
   return entry;
 }
@@ -102,11 +103,9 @@ export function closeResult(
   state.results.delete(item.item_id);
   const files = item.content.filter((part) => part.type === "file_ref");
   for (const file of files) tellFile(telling, file);
+  if (isQuiet(conversation)) return void state.tools.delete(result.call_id);
   const entry = state.tools.get(result.call_id) ?? beginTool(telling, { conversation, item, call: stray(result) });
-  if (entry.status === "final") {
-    if (conversation.status === "idle") state.tools.delete(result.call_id);
-    return;
-  }
+  if (entry.status === "final") return;
   if (entry.status === "pending") run(telling, entry);
   finish(telling, { entry, result, files, item });
 }

@@ -140,7 +140,7 @@ function onTurnStarted(telling: Telling): void {
   const { state } = telling;
   state.runs += 1;
   state.actions.clear();
-  state.run = { started: null, saying: [], message: null, said: "", counts: new Map() };
+  state.run = { started: null, saying: [], message: null, said: "", over: new Set(), counts: new Map() };
   announce(telling, state.run);
 }
 
@@ -184,12 +184,13 @@ function onItem(telling: Telling, item: Item): void {
       const call = item.content.find((part) => part.type === "tool_call");
       if (call === undefined) return;
       if (item.subagent === undefined) hush(run);
-      return beginAction(telling, { item, call });
+      return run.over.has(call.call_id) ? undefined : beginAction(telling, { item, call });
     }
     case "tool_result": {
       const result = item.content.find((part) => part.type === "tool_result");
-      if (result !== undefined) endAction(telling, { item, result, failed: item.status === "failed" });
-      return;
+      if (result === undefined || run.over.has(result.call_id)) return;
+      run.over.add(result.call_id);
+      return endAction(telling, { item, result, failed: item.status === "failed" });
     }
     case "status":
       return onStatus(telling, { run, item });

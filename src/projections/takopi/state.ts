@@ -40,6 +40,8 @@ export interface Run {
   /** The native message the latest text belongs to. */
   message: string | null;
   said: string;
+  /** Calls that are over: one whose result came first is not begun after it. */
+  readonly over: Set<string>;
   /** How many notes of each sort there were, for their ids. */
   readonly counts: Map<string, number>;
 }

@@ -1,0 +1,72 @@
+/**
+ * OpenCode → universal → OpenCode: what a client knows at the end is what it would know from OpenCode itself.
+ * The differences that are allowed are listed in docs/opencode.md; each is named here.
+ */
+import { describe, expect, test } from "vitest";
+import type { OpenCodePart } from "../../src/dialects/opencode.ts";
+import { isOpenCodeEvent } from "../../src/dialects/opencode-stream.ts";
+import { applyOpenCode, emptyStore, type OpenCodeStore } from "../../src/projections/opencode/index.ts";
+import { sessionsOf, toOpenCode } from "../support/dialects.ts";
+import { transcripts } from "../support/transcripts.ts";
+
+const recordings = transcripts.filter(({ adapter }) => adapter.agent === "opencode");
+
+describe.each(recordings)("$name", (transcript) => {
+  const native = emptyStore();
+  for (const recorded of transcript.recording) {
+    if (recorded.type !== "line" || recorded.from !== "agent") continue;
+    const { line } = recorded;
+    const event = typeof line === "object" && line !== null && "payload" in line ? line.payload : line;
+    if (isOpenCodeEvent(event)) applyOpenCode(native, event);
+  }
+  const ours = emptyStore();
+  for (const events of sessionsOf(transcript)) for (const event of toOpenCode(events)) applyOpenCode(ours, event);
+
+  test("every message, part, tool state and text", () => {
+    expect(conversation(ours, native)).toEqual(conversation(native, native));
+  });
+
+  test("every session, its title and its todos", () => {
+    const sessions = (store: OpenCodeStore) =>
+      [...store.sessions]
+        .filter(([id]) => native.sessions.has(id))
+        .map(([id, { info, todos }]) => ({ id, title: info?.title, parentID: info?.parentID, todos }));
+    expect(sessions(ours).sort(byId)).toEqual(sessions(native).sort(byId));
+  });
+});
+
+const byId = (one: { readonly id: string }, other: { readonly id: string }): number => one.id.localeCompare(other.id);
+
+/** A message that says and does nothing may have another id, or none; a deleted session is not deleted in a log. */
+function conversation(store: OpenCodeStore, native: OpenCodeStore): unknown[] {
+  return [...store.sessions.entries()]
+    .filter(([id]) => native.sessions.has(id))
+    .sort(([one], [other]) => one.localeCompare(other))
+    .flatMap(([session, { messages }]) =>
+      [...messages.values()]
+        .map(({ info, parts }) => ({
+          session,
+          id: info.id,
+          role: info.role,
+          parts: [...parts.values()].flatMap(essence),
+        }))
+        .filter(({ parts }) => parts.length > 0),
+    );
+}
+
+/** Step and patch parts carry git snapshots of OpenCode's own, times are the log's: both are on the list. */
+function essence(part: OpenCodePart): unknown[] {
+  switch (part.type) {
+    case "text":
+    case "reasoning":
+      return [{ id: part.id, type: part.type, text: part.text }];
+    case "tool": {
+      const { status, input } = part.state;
+      const output = part.state.status === "completed" ? part.state.output : undefined;
+      const error = part.state.status === "error" ? part.state.error : undefined;
+      return [{ id: part.id, tool: part.tool, callID: part.callID, status, input, output, error }];
+    }
+    default:
+      return [];
+  }
+}
