@@ -19,12 +19,11 @@ export interface History {
   readonly remembered: Remembered[];
   /** Every call id that was ever used: no call may take one again. */
   readonly calls: Set<string>;
-  /** How many user messages, model messages and others the session has had: ids continue from here. */
+  /** How many user messages there were, and the highest number in an id of ours: both continue from here. */
   users: number;
-  messages: number;
+  ids: number;
   /** Tokens in use after the last step of the main conversation. */
   used: number;
-  forkedFrom: string | null;
 }
 
 interface Draft {
@@ -52,9 +51,8 @@ export const startHistory = (): History => ({
   remembered: [],
   calls: new Set(),
   users: 0,
-  messages: 0,
+  ids: 0,
   used: 0,
-  forkedFrom: null,
 });
 
 const NOT_ANSWERED = "The tool did not finish: the turn was interrupted.";
@@ -88,11 +86,6 @@ export function closeHistory(state: State): History {
 function read(state: State, event: UniversalEvent): void {
   const { history } = state;
   switch (event.type) {
-    case "session.started": {
-      const { forked_from } = event.data.metadata;
-      history.forkedFrom = typeof forked_from === "string" ? forked_from : null;
-      return;
-    }
     case "turn.started":
       settle(state, { keepBroken: true });
       state.mark = { entries: [...history.entries], users: history.users };
@@ -129,7 +122,7 @@ function onItem(state: State, item: Item): void {
   if (item.kind === "tool_call" || item.kind === "tool_result") {
     for (const part of item.content) if (part.type === "tool_call") state.history.calls.add(part.call_id);
   }
-  if (item.message_id !== null) countMessage(state.history, item.message_id);
+  countId(state.history, item.message_id ?? item.native_item_id);
   if (item.subagent !== undefined) return;
   if (item.kind === "system") return onSummary(state, item);
   if (item.kind === "message" && item.role === "user") return onUser(state, item);
@@ -141,10 +134,10 @@ function onItem(state: State, item: Item): void {
 const isMainMessage = (item: Item): item is Item & { readonly message_id: string } =>
   item.message_id !== null && item.subagent === undefined && item.role !== "user";
 
-/** Messages are numbered through the session, subagents included: `msg_12`. */
-function countMessage(history: History, id: string): void {
-  const count = Number(/_(\d+)$/.exec(id)?.[1] ?? 0);
-  history.messages = Math.max(history.messages, count);
+/** Messages, summaries, children and notices are numbered through the session: `msg_12`, `cmp_13`. */
+function countId(history: History, id: string | null): void {
+  const count = Number(/^(?:msg|cmp|sub|ntc)_(\d+)$/.exec(id ?? "")?.[1] ?? 0);
+  history.ids = Math.max(history.ids, count);
 }
 
 function onUser(state: State, item: Item): void {

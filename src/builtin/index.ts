@@ -1,0 +1,11 @@
+/** Our own agent, as the daemon sees it: how to make it, what its configuration may say, and what it can be asked for. */
+export { type BuiltinOptions, createBuiltinAgent } from "./agent.ts";
+export {
+  BuiltinConfig,
+  type BuiltinFlags,
+  type BuiltinSettings,
+  readBuiltinConfig,
+  withFlags,
+} from "./config.ts";
+export { hasCredentials, listModels } from "./providers.ts";
+export type { Hooks } from "./session-context.ts";

@@ -1,0 +1,57 @@
+/** Opens a session of the builtin agent: everything it needs from the machine it runs on, found once. */
+import { mkdtemp } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { InProcessHost } from "../core/adapter.ts";
+import { childEnvironment } from "../runtime/environment.ts";
+import type { BuiltinOptions } from "./agent.ts";
+import { realDirectory } from "./confine.ts";
+import { openBuiltinSession, type Session } from "./session.ts";
+import { noHooks } from "./session-context.ts";
+import { findRipgrep } from "./tools/ripgrep.ts";
+
+/** A provider that says nothing for this long in the middle of an answer has lost the connection. */
+const IDLE_MS = 300_000;
+
+export async function openSession(options: BuiltinOptions, host: InProcessHost): Promise<Session> {
+  const { settings, version, loadHistory, environment, hooks = noHooks, world } = options;
+  const directory = await realDirectory(host.options.directory);
+  const own = { ...environment, ...host.options.env };
+  const session = openBuiltinSession({
+    ...{ host, settings, version, loadHistory, directory, hooks },
+    environment: own,
+    commandEnvironment: commandEnvironment(options, host),
+    outputDirectory: await outputDirectory(options, host),
+    ripgrep: await findRipgrep(own.PATH),
+    world: { now: Date.now, random: Math.random, sleep: wait, idleMs: IDLE_MS, ...world },
+  });
+  await session.introduce();
+  return session;
+}
+
+const wait = async (ms: number, signal: AbortSignal): Promise<void> => {
+  await sleep(ms, undefined, { signal });
+};
+
+async function outputDirectory({ outputs }: BuiltinOptions, { options }: InProcessHost): Promise<string> {
+  const folder = outputs ?? (await mkdtemp(join(tmpdir(), "franca-outputs-")));
+  return realDirectory(join(folder, options.session_id.replaceAll(/[^\w-]/g, "_").slice(0, 100)));
+}
+
+/** Keys of model providers: the agent's own, and none of a command's business. */
+const keyNames =
+  /^(ANTHROPIC|OPENAI|GOOGLE_GENERATIVE_AI|GEMINI|CLAUDE|CODEX|OPENCODE|AMP)_.*(KEY|TOKEN|SECRET|PASSWORD)$/;
+
+function commandEnvironment({ environment, passEnv = [] }: BuiltinOptions, { options }: InProcessHost) {
+  const isOpen = ([name]: readonly [string, unknown]): boolean => passEnv.includes(name) || !keyNames.test(name);
+  return childEnvironment({
+    inherited: Object.fromEntries(Object.entries(environment).filter(isOpen)),
+    pass: passEnv,
+    launch: { TERM: "dumb", GIT_TERMINAL_PROMPT: "0", PAGER: "cat" },
+    session: Object.fromEntries(Object.entries(options.env).filter(isOpen)),
+    sessionId: options.session_id,
+    // Every command has its own; this one is never used.
+    runId: "",
+  });
+}
