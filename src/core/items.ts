@@ -96,11 +96,15 @@ export function closeItem(
     item = ledger.open.get(report.key);
     if (item === undefined) return null;
   }
-  if (report.content !== undefined) item.content = report.content;
+  if (report.content !== undefined && keepsCall(item.head, report.content)) item.content = report.content;
   const replaced = settleText(state, out, { item, given: report.content !== undefined });
   complete(state, out, { item: replaced, status: report.status, options });
   return replaced.head;
 }
+
+/** The call of a tool item never vanishes, whatever its end says. */
+const keepsCall = (head: ItemHead, content: readonly ContentPart[]): boolean =>
+  !isTool(head) || content.some((part) => part.type === head.kind && part.call_id === callIdOf(head));
 
 /** Closes as failed what is still open, with what was said so far. */
 export function failItem(

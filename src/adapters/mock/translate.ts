@@ -269,8 +269,9 @@ function onOther(line: OtherLine): readonly Report[] {
     case "settings":
       return [onSettings(line)];
     case "end": {
-      if (line.error === undefined) return [{ type: "end", reason: line.reason }];
-      return [{ type: "end", reason: line.reason, error: { ...line.error, details: null }, says: true }];
+      if (line.reason !== "error") return [{ type: "end", reason: line.reason }];
+      const { message, code } = line.error ?? { message: "The mock failed.", code: "mock_error" };
+      return [{ type: "end", reason: "error", error: { message, code, details: null }, says: true }];
     }
     case "heartbeat":
       return [];
