@@ -55,7 +55,8 @@ function onEvent(
     case "session.status":
       return onStatus(state, { thread, status: event.properties.status, at });
     case "session.idle":
-      return onIdle(state, thread);
+      // It follows the status idle, which has said the same.
+      return state.statusSeen && !thread.busy ? [] : onIdle(state, thread);
     case "session.compacted":
       return isRoot(state, thread) ? [{ type: "state", state: "running" }] : [];
     case "session.error":

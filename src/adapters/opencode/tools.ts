@@ -134,7 +134,8 @@ function finishTool(
 const INVALID_TOOL = "invalid";
 
 /** Quirk: only the words of the error tell who said no (transcripts/opencode/permission-reject, question-reject, denied). */
-function denialOf(error: string): "person" | "person-with-words" | "rule" | null {
+function denialOf(error: string): "person" | "person-with-words" | "abort" | "rule" | null {
+  if (error === "Tool execution aborted") return "abort";
   if (/^The user rejected permission .*feedback:/s.test(error)) return "person-with-words";
   if (/^The user (rejected permission|dismissed)/.test(error)) return "person";
   return /^The user has specified a rule which prevents/.test(error) ? "rule" : null;
