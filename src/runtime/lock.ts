@@ -35,7 +35,7 @@ export interface DaemonLock {
 
 /** Throws `session_owned` naming the daemon that has the folder. */
 export function lockDaemon(folder: string): DaemonLock {
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  makeFolder(folder);
   const file = join(folder, LOCK_FILE);
   const own = ownProcess();
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
@@ -45,6 +45,14 @@ export function lockDaemon(folder: string): DaemonLock {
     takeAway(file, other);
   }
   throw new ApiError("storage_error", `${file} could not be taken: remove it if no Franca daemon runs on ${folder}.`);
+}
+
+function makeFolder(folder: string): void {
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+  } catch (error) {
+    throw new ApiError("storage_error", `${folder} cannot be made a data folder: choose another.`, { cause: error });
+  }
 }
 
 /** The daemon that listens for this folder, or null. */

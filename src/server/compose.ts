@@ -141,9 +141,11 @@ async function closeDaemon({ server, sessions, stopped, metricsDone, lock, logge
   } finally {
     stopped.abort();
     await metricsDone;
-    server.closeIdleConnections();
+    // Connections that clients keep open become idle one by one as their last answers are through.
+    const sweeping = setInterval(() => server.closeIdleConnections(), SWEEP_MS);
     const patience = setTimeout(() => server.closeAllConnections(), CLOSE_MS);
     await closed;
+    clearInterval(sweeping);
     clearTimeout(patience);
     lock?.release();
     logger.info("daemon.stopped");
@@ -152,6 +154,7 @@ async function closeDaemon({ server, sessions, stopped, metricsDone, lock, logge
 
 /** How long clients have to take the rest of what was said to them. */
 const CLOSE_MS = 1_000;
+const SWEEP_MS = 10;
 
 function once(work: () => Promise<void>): () => Promise<void> {
   let result: Promise<void> | null = null;

@@ -61,6 +61,8 @@ function writeHead({ outgoing, headers, greeting, incoming }: StreamOptions): vo
     "content-type": "text/event-stream; charset=utf-8",
     "cache-control": "no-cache, no-transform",
     "x-accel-buffering": "no",
+    // Nobody asks anything else on this connection: it ends with the stream.
+    connection: "close",
     ...headers,
   });
   if (incoming.method !== "HEAD") outgoing.write(greeting ?? ": connected\n\n");
