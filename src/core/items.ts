@@ -104,7 +104,7 @@ export function closeItem(
 
 /** The call of a tool item never vanishes, whatever its end says. */
 const keepsCall = (head: ItemHead, content: readonly ContentPart[]): boolean =>
-  !isTool(head) || content.some((part) => part.type === head.kind && part.call_id === callIdOf(head));
+  !isTool(head) || callIdOf({ ...head, content: content.filter(({ type }) => type === head.kind) }) === callIdOf(head);
 
 /** Closes as failed what is still open, with what was said so far. */
 export function failItem(
