@@ -6,8 +6,18 @@ import type { Question } from "../../protocol/events.ts";
 
 type Elicitation = RequestOf<"mcpServer/elicitation/request">;
 
-export function onElicitation(key: string, params: Elicitation): PermissionReport | QuestionReport {
+/** The call of the server's tool that is running, in whose name the server asks. */
+export interface RunningCall {
+  readonly callId: string;
+  readonly name: string;
+}
+
+export function onElicitation(
+  params: Elicitation,
+  { key, call }: { key: string; call: RunningCall | null },
+): PermissionReport | QuestionReport {
   const { serverName, mode, message, url } = params;
+  const call_id = call?.callId ?? null;
   const properties = propertiesOf(params);
   if (properties.length === 0) {
     const isLink = mode === "url" && typeof url === "string";
@@ -15,17 +25,17 @@ export function onElicitation(key: string, params: Elicitation): PermissionRepor
       type: "permission",
       key,
       action: isLink ? "open_url" : "mcp",
-      tool: serverName,
-      call_id: null,
+      tool: call?.name ?? serverName,
+      call_id,
       input: { message, ...(isLink && { url }), ...toolInput(params._meta) },
-      patterns: [isLink ? url : serverName],
+      patterns: [isLink ? url : (call?.name ?? serverName)],
       metadata: { server: serverName },
     };
   }
   return {
     type: "question",
     key,
-    call_id: null,
+    call_id,
     questions: properties.map(([name, shape]) => asQuestion(name, shape, message)),
     metadata: { server: serverName, message },
   };

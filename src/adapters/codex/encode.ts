@@ -145,9 +145,12 @@ function abort(state: State, at: number): (Report | Send)[] {
   if (waited) return [{ type: "end", reason: "aborted" }];
   const out: (Report | Send)[] = cancelAll(state);
   state.interrupted = true;
-  const running = [...state.threads.values()].filter(({ turn }) => turn !== null);
-  for (const thread of running) out.push(...interrupt(state, thread, at));
-  if (ownThread(state)?.turn != null) return out;
+  for (const thread of state.threads.values()) {
+    if (thread.turn !== null) out.push(...interrupt(state, thread, at));
+    else if (state.background.size > 0) out.push(clean(state, thread.id, at));
+  }
+  const own = ownThread(state);
+  if (own !== null && own.turn !== null) return out;
   // Asked for, but Codex has not named the turn yet: it is interrupted as soon as it does.
   if (state.requested) state.interruptWhenKnown = true;
   else out.push({ type: "end", reason: "aborted" });

@@ -1,16 +1,19 @@
 /** Why a turn failed: Codex's error words → our end reasons and error codes. */
 import type { EndReport, ErrorReport } from "../../core/report.ts";
 import type { TurnError } from "../../dialects/codex.ts";
+import { isShape, isString } from "../../dialects/shape.ts";
 import type { EndReason, ErrorInfo } from "../../protocol/events.ts";
 
 export function errorInfo(error: TurnError): ErrorInfo {
   const { message, additionalDetails, codexErrorInfo } = error;
   const status = httpStatus(codexErrorInfo);
+  const body = bodyOf(message);
   return {
-    message,
+    message: body?.message ?? message,
     code: errorCode(error),
     details: {
       codexErrorInfo: codexErrorInfo ?? null,
+      ...(body !== null && { body: message }),
       ...(typeof additionalDetails === "string" && { additionalDetails }),
       ...(status !== null && { http_status: status }),
     },
@@ -47,14 +50,32 @@ const reasons: ReadonlyMap<string, EndReason> = new Map([
 const endReason = (error: TurnError): EndReason => reasons.get(errorCode(error)) ?? "error";
 
 // Quirk: an answer cut by its limit fails the turn with the reason in the message only (transcripts/codex/finish-length).
-const INCOMPLETE = /^Incomplete response returned, reason: (\w+)/;
+const INCOMPLETE = /Incomplete response returned, reason: (\w+)/;
 
 function errorCode({ message, codexErrorInfo }: TurnError): string {
   const [, incomplete] = INCOMPLETE.exec(message) ?? [];
   if (incomplete !== undefined) return incomplete;
   const name = typeof codexErrorInfo === "string" ? codexErrorInfo : firstKey(codexErrorInfo);
-  if (name === null || name === "other") return "agent_error";
+  if (name === null || name === "other") return bodyOf(message)?.code ?? "agent_error";
   return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
+
+/** Quirk: a refused request fails with the provider's whole answer as its message (transcripts/codex/error-400). */
+function bodyOf(message: string): { readonly message: string; readonly code: string | null } | null {
+  if (!message.startsWith("{")) return null;
+  const body = parsed(message);
+  const error = isShape(body) ? body.error : null;
+  if (!isShape(error) || !isString(error.message)) return null;
+  const code = [error.code, error.type].find(isString) ?? null;
+  return { message: error.message, code };
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
 }
 
 const firstKey = (value: unknown): string | null =>

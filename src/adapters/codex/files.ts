@@ -2,6 +2,9 @@
 import type { FileChange } from "../../dialects/codex.ts";
 import type { FileRefPart } from "../../protocol/items.ts";
 
+// Quirk: after the hunks of a moved file Codex says in words where it went.
+const MOVED = /\n*Moved to: .*$/;
+
 /** One reference per file that was touched; a move touches two. */
 export function fileRefs(changes: readonly FileChange[]): FileRefPart[] {
   return changes.flatMap((change): FileRefPart[] => {
@@ -15,7 +18,7 @@ export function fileRefs(changes: readonly FileChange[]): FileRefPart[] {
     const moved = kind.move_path;
     if (typeof moved !== "string") return [{ type: "file_ref", path, action: "patch", change: "update", diff }];
     return [
-      { type: "file_ref", path: moved, action: "patch", change: "move", diff },
+      { type: "file_ref", path: moved, action: "patch", change: "move", diff: diff.replace(MOVED, "\n") },
       { type: "file_ref", path, action: "write", change: "delete" },
     ];
   });

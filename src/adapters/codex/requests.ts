@@ -41,7 +41,7 @@ function asReport(state: State, { id, request }: { id: RpcId; request: Asking })
     case "item/permissions/requestApproval":
       return onPermissions(id, request.params);
     case "mcpServer/elicitation/request":
-      return onElicitation(keyOf(request.params, id), request.params);
+      return onElicitation(request.params, { key: keyOf(request.params, id), call: callOf(state, request.params) });
     case "applyPatchApproval": {
       const { conversationId, callId, fileChanges, reason } = request.params;
       return {
@@ -71,6 +71,15 @@ function asReport(state: State, { id, request }: { id: RpcId; request: Asking })
     default:
       return unreachable(request);
   }
+}
+
+/** MCP calls run one at a time per server, so the latest one is meant; the request does not name it. */
+function callOf(state: State, { threadId, serverName }: { threadId: string; serverName: string }) {
+  const running = [...threadOf(state, threadId).tools.values()].filter(({ title }) =>
+    title.startsWith(`${serverName}.`),
+  );
+  const latest = running.at(-1);
+  return latest === undefined ? null : { callId: latest.callId, name: latest.title };
 }
 
 /** Ids of requests start again with every process, turn ids do not: together they name a request for good. */

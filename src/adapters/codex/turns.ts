@@ -106,13 +106,19 @@ function changes(state: State, turnId: string): Report[] {
     native_item_id: null,
     kind: "status",
     role: "system",
-    content: [{ type: "status", label: "Changes of this turn", detail: diff }],
+    content: [
+      { type: "status", label: "Changes of this turn", detail: changedFiles(diff) },
+      { type: "json", json: { diff } },
+    ],
   };
   return [
     { type: "open", item },
     { type: "close", key, status: "completed" },
   ];
 }
+
+const changedFiles = (diff: string): string =>
+  [...diff.matchAll(/^diff --git a\/.+ b\/(.+)$/gm)].map(([, path]) => path ?? "").join(", ");
 
 const todoStates = { pending: "pending", inProgress: "in_progress", completed: "completed" } as const;
 
