@@ -31,6 +31,11 @@ const commands: readonly CommandEntry[] = [
     summary: "Translate an agent's recorded stream into another dialect",
     load: () => import("./convert.ts"),
   },
+  {
+    name: "lanes",
+    summary: "Show a recording side by side: native, universal, OpenCode, Takopi",
+    load: () => import("./lanes.ts"),
+  },
   { name: "lint", summary: "Check a stream of events against the rules", load: () => import("./lint.ts") },
 ];
 

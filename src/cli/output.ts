@@ -19,6 +19,8 @@ export interface OutputOptions {
   readonly color: boolean;
   readonly prompts: boolean;
   readonly agent: string;
+  /** The token the run goes on with, as it was asked for. */
+  readonly resume?: string;
 }
 
 type OpenOutput = (options: OutputOptions) => Promise<Output>;
@@ -26,6 +28,8 @@ type OpenOutput = (options: OutputOptions) => Promise<Output>;
 export const formats: Readonly<Record<string, OpenOutput>> = {
   text: async (options) => (await import("./output-text.ts")).openTextOutput(options),
   universal: async (options) => openUniversalOutput(options),
+  opencode: async (options) => (await import("./output-dialect.ts")).openOpenCodeOutput(options),
+  takopi: async (options) => (await import("./output-dialect.ts")).openTakopiOutput(options),
 };
 
 /** One JSON object per line, every line ended. */

@@ -69,12 +69,13 @@ async function run(words: readonly string[], flags: RunFlags): Promise<void> {
     color: process.stdout.isTTY && env.NO_COLOR === undefined,
     prompts: false,
     agent: flags.agent ?? defaultAgent,
+    ...(flags.resume === undefined ? {} : { resume: flags.resume }),
   });
   const door = await openDoor({ flags: { ...flags }, env, stop: STOP_LADDER });
   let ended: EventOf<"turn.ended"> | null = null;
   try {
-    const session = await sessionFor({ door, flags, agent: flags.agent ?? defaultAgent });
-    ended = await runTurn({ door, session, prompt, rule: answerRule(flags), output });
+    const { session, made } = await sessionFor({ door, flags, agent: flags.agent ?? defaultAgent });
+    ended = await runTurn({ door, session, made, prompt, rule: answerRule(flags), output });
     output.end(ended);
     if (flags.format === "text") output.say(`session ${session} · go on with: franca run --resume ${session} -- …`);
   } finally {
@@ -86,12 +87,14 @@ async function run(words: readonly string[], flags: RunFlags): Promise<void> {
 interface Turn {
   readonly door: Door;
   readonly session: string;
+  /** It was made for this prompt: all of its events are of interest. */
+  readonly made: boolean;
   readonly prompt: string;
   readonly rule: AnswerRule;
   readonly output: Output;
 }
 
-async function runTurn({ door, session, prompt, rule, output }: Turn): Promise<EventOf<"turn.ended"> | null> {
+async function runTurn({ door, session, made, prompt, rule, output }: Turn): Promise<EventOf<"turn.ended"> | null> {
   const stopping = new AbortController();
   const abort = (): void => void door.abort(session).catch((error: unknown) => output.say(String(error)));
   let interrupts = 0;
@@ -117,12 +120,11 @@ async function runTurn({ door, session, prompt, rule, output }: Turn): Promise<E
   });
   try {
     const { promptId, sequence } = await door.prompt(session, prompt);
-    const fresh = sequence === 0;
     let turnId: string | null = null;
-    for await (const event of door.follow(session, { after: sequence, signal: stopping.signal })) {
+    for await (const event of door.follow(session, { after: made ? 0 : sequence, signal: stopping.signal })) {
       if (event.type === "turn.started" && event.data.prompt_id === promptId) turnId = event.data.turn_id;
       // A session that is busy with something else runs the prompt later; until then nothing of it is ours to show.
-      if (turnId === null && !fresh) continue;
+      if (turnId === null && !made) continue;
       output.event(event);
       answering.see(event);
       if (event.type === "turn.ended" && event.turn_id === turnId) {
@@ -144,13 +146,13 @@ interface Choice {
 }
 
 /** A session to go on with, or a new one. An id that only the agent knows is taken over under an id of ours. */
-async function sessionFor({ door, flags, agent }: Choice): Promise<string> {
+async function sessionFor({ door, flags, agent }: Choice): Promise<{ session: string; made: boolean }> {
   const { resume } = flags;
   if (resume !== undefined) {
     const known = (await door.list()).find(({ sessionId, nativeSessionId }) =>
       [sessionId, nativeSessionId].includes(resume),
     );
-    if (known !== undefined) return known.sessionId;
+    if (known !== undefined) return { session: known.sessionId, made: false };
     if (flags.agent === undefined) {
       throw new ApiError(
         "session_not_found",
@@ -161,7 +163,7 @@ async function sessionFor({ door, flags, agent }: Choice): Promise<string> {
   const id = randomUUID();
   const created = await door.create(id, createOptions({ flags, agent }));
   if (!created.healthy) throw new ApiError("stream_error", created.error ?? `${agent} could not be started.`);
-  return id;
+  return { session: id, made: true };
 }
 
 function createOptions({ flags, agent }: Omit<Choice, "door">): CreateSession {

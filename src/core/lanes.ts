@@ -43,7 +43,7 @@ interface Merged {
   text: string;
 }
 
-/** Deltas of one block become one row with their number: a table is read by people. */
+/** Deltas of one block, and lines alike that say nothing new, become one row with their number: people read it. */
 export function openLanes(lanes: readonly Lane[]): Lanes {
   const open = new Set<string>();
   let merged: Merged | null = null;
@@ -53,7 +53,8 @@ export function openLanes(lanes: readonly Lane[]): Lanes {
     const { row, count, text } = merged;
     merged = null;
     if (count === 1) return [row];
-    const times = (cell: string): string => (cell === "" ? "" : `${headOf(cell)} ×${count} ${JSON.stringify(text)}`);
+    const said = text === "" ? "" : ` ${JSON.stringify(text)}`;
+    const times = (cell: string): string => (cell === "" ? "" : `${headOf(cell)} ×${count}${said}`);
     const native = row.native === "" ? "" : `${row.native} ×${count}`;
     return [{ ...row, native, universal: times(row.universal), cells: row.cells.map(times) }];
   };
@@ -61,7 +62,7 @@ export function openLanes(lanes: readonly Lane[]): Lanes {
   return {
     step(input) {
       const rows = rowsOf({ input, lanes, open });
-      const delta = onlyDelta(input);
+      const delta = mergeable(input, rows);
       const [first] = rows;
       if (delta === null || rows.length !== 1 || first === undefined) return [...flush(), ...rows];
       if (merged !== null && merged.key === delta.key) {
@@ -77,7 +78,11 @@ export function openLanes(lanes: readonly Lane[]): Lanes {
   };
 }
 
-function onlyDelta({ events }: LaneInput): { readonly key: string; readonly text: string } | null {
+function mergeable(
+  { events, native }: LaneInput,
+  rows: readonly LaneRow[],
+): { readonly key: string; readonly text: string } | null {
+  if (events.length === 0 && native !== undefined) return { key: `quiet ${rows[0]?.native ?? ""}`, text: "" };
   const [event] = events;
   if (events.length !== 1 || event?.type !== "item.delta") return null;
   return { key: `${event.session_id} ${event.data.item_id}`, text: event.data.delta };

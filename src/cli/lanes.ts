@@ -1,0 +1,114 @@
+/** `franca lanes`: what the agent said, what it meant, and how OpenCode and Takopi hear it, side by side. */
+import { writeFileSync } from "node:fs";
+import { type Command, InvalidArgumentError } from "commander";
+import { adapterFor, adapters } from "../adapters/index.ts";
+import type { Adapter } from "../core/adapter.ts";
+import { openConverter } from "../core/convert.ts";
+import { run } from "../core/fold.ts";
+import { type Lane, type LaneInput, type LaneRow, openLanes } from "../core/lanes.ts";
+import { type Recorded, readRecorded } from "../dialects/recording.ts";
+import { openCodeFold, summariseOpenCode } from "../projections/opencode/index.ts";
+import { summariseTakopi, takopiFold } from "../projections/takopi/index.ts";
+import { drawHtml } from "./lanes-html.ts";
+import { drawText } from "./lanes-text.ts";
+import { readLines } from "./pipe.ts";
+import { CommandError, UsageError } from "./usage.ts";
+
+/** A table is for reading: a recording of any length is read, but no more rows than this are drawn. */
+const MAX_ROWS = 20_000;
+const WIDTH = 160;
+const MIN_WIDTH = 60;
+
+interface Flags {
+  readonly from: string;
+  readonly html?: string;
+  readonly width?: number;
+  readonly color: boolean;
+}
+
+export function define(command: Command): void {
+  command
+    .argument("[file]", "the recording; - is standard input", "-")
+    .option("--from <agent>", `${adapters.map(({ agent }) => agent).join(", ")}, or auto`, "auto")
+    .option("--html <file>", "write a page instead, with everything in it")
+    .option("--width <columns>", "how wide the table is; the terminal decides when absent", width)
+    .option("--no-color", "no colours")
+    .addHelpText("after", "\nThe bar on the left is a turn: where it is drawn, the session is busy.")
+    .action(lanes);
+}
+
+async function lanes(file: string, flags: Flags): Promise<void> {
+  const rows = await readRows(file, flags.from);
+  if (rows.length === 0) throw new CommandError(`There is nothing in ${file === "-" ? "standard input" : file}.`);
+  if (flags.html !== undefined) {
+    writeFileSync(flags.html, drawHtml({ rows, title: file === "-" ? "recording" : file }));
+    process.stderr.write(`franca: ${rows.length} rows in ${flags.html}\n`);
+    return;
+  }
+  const { stdout } = process;
+  const color = flags.color && stdout.isTTY && process.env.NO_COLOR === undefined;
+  stdout.write(drawText({ rows, width: flags.width ?? stdout.columns ?? WIDTH, color }));
+}
+
+async function readRows(file: string, from: string): Promise<LaneRow[]> {
+  const recording: Recorded[] = [];
+  for await (const { text, number } of readLines(file)) {
+    const recorded = readRecorded(text);
+    if (recorded !== null) recording.push(recorded);
+    if (number > MAX_ROWS) break;
+  }
+  const adapter = from === "auto" ? recognised(recording) : adapterFor(from);
+  if (adapter === null) {
+    const known = adapters.map(({ agent }) => agent).join("|");
+    throw new UsageError(`It is not clear which agent this is. Say it: --from ${known}.`);
+  }
+  return rowsOf(adapter, recording);
+}
+
+function recognised(recording: readonly Recorded[]): Adapter | null {
+  for (const recorded of recording) {
+    const found = recorded.type === "line" ? adapters.find((one) => one.recognises(recorded.line)) : undefined;
+    if (found !== undefined) return found;
+  }
+  return null;
+}
+
+/** The rows of a recording; also what the documentation is made of. */
+export function rowsOf(adapter: Adapter, recording: readonly Recorded[]): LaneRow[] {
+  const converter = openConverter({ adapter });
+  const table = openLanes([openCodeLane(), takopiLane()]);
+  const rows: LaneRow[] = [];
+  for (const [index, recorded] of recording.entries()) {
+    rows.push(...table.step({ ...spoken(recorded), line: index + 1, events: converter.step(recorded) }));
+    if (rows.length > MAX_ROWS) break;
+  }
+  rows.push(...table.step({ line: null, native: undefined, from: "process", events: converter.end() }));
+  return [...rows, ...table.end()];
+}
+
+function spoken(recorded: Recorded): Pick<LaneInput, "native" | "from"> {
+  switch (recorded.type) {
+    case "line":
+      return { native: recorded.line, from: recorded.from };
+    case "unreadable":
+      return { native: recorded.text, from: "agent" };
+    case "exit":
+      return { native: { type: "exit", ...recorded.exit }, from: "process" };
+  }
+}
+
+function openCodeLane(): Lane {
+  const running = run(openCodeFold());
+  return { name: "OpenCode", tell: (event) => running.step(event).map(summariseOpenCode) };
+}
+
+function takopiLane(): Lane {
+  const running = run(takopiFold());
+  return { name: "Takopi", tell: (event) => running.step(event).map(summariseTakopi) };
+}
+
+function width(text: string): number {
+  const columns = Number(text);
+  if (Number.isInteger(columns) && columns >= MIN_WIDTH) return columns;
+  throw new InvalidArgumentError(`It is a number of columns, ${MIN_WIDTH} or more.`);
+}
