@@ -44,7 +44,7 @@ export const nodeBuild = {
   entryPoints: entries({ cli: "src/cli/main.ts", server: "src/server/index.ts" }),
 };
 
-/** Browser-safe: an import of a Node module fails the build. zod stays a dependency, so that schemas can be combined. */
+// Browser-safe: an import of a Node module fails the build. zod stays outside, so that schemas can be combined.
 export const libraryBuild = {
   ...shared,
   platform: "browser",

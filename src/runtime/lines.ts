@@ -76,10 +76,7 @@ export function splitLines(options: LineOptions): LineSplitter {
   return {
     push(chunk) {
       const first = chunk.indexOf(NEWLINE);
-      if (first < 0) {
-        keep(chunk);
-        return;
-      }
+      if (first < 0) return keep(chunk);
       let start = 0;
       if (pending > 0 || overlong !== null) {
         keep(chunk.subarray(0, first));

@@ -1,0 +1,175 @@
+/** The house stays tidy: who imports whom, how long things are, what pure code may say, and that nothing is dead. */
+import { basename } from "node:path";
+import ts from "typescript";
+import { describe, expect, test } from "vitest";
+import { nodesOf, type Source, sources, sourcesIn, spanOf } from "./support/sources.ts";
+
+const pure = ["protocol", "core", "dialects", "adapters", "projections", "rules"];
+const edges = ["runtime", "mock", "model-server", "builtin", "server", "cli", "sdk"];
+const ours = [...pure, ...edges];
+
+/** Which layers a layer may import, besides itself. */
+const mayImport: Readonly<Record<string, readonly string[]>> = {
+  protocol: [],
+  core: ["protocol"],
+  dialects: [],
+  adapters: ["protocol", "core", "dialects"],
+  projections: ["protocol", "core", "dialects"],
+  rules: ["protocol", "core", "dialects"],
+  runtime: ["protocol", "core", "dialects", "adapters"],
+  mock: ["protocol", "core", "dialects"],
+  "model-server": ["protocol", "core", "dialects"],
+  builtin: ["protocol", "core", "dialects", "runtime"],
+  sdk: ["protocol"],
+  server: ours.filter((layer) => layer !== "cli"),
+  cli: ours,
+  web: ["protocol", "sdk", "core", "dialects", "adapters", "projections", "rules"],
+};
+
+const layerOf = (path: string): string => sources.find((source) => source.path === path)?.layer ?? path;
+
+describe("imports", () => {
+  test("every layer is in the table", () => {
+    const layers = new Set(sources.filter(({ path }) => /^(src|web)\//.test(path)).map(({ layer }) => layer));
+    expect([...layers].filter((layer) => !(layer in mayImport))).toEqual([]);
+  });
+
+  test.each(Object.entries(mayImport))("%s", (layer, allowed) => {
+    const strangers = sourcesIn(layer).flatMap(({ path, imports }) =>
+      imports
+        .filter((target) => ![layer, ...allowed].includes(layerOf(target)))
+        .map((target) => `${path} imports ${target}`),
+    );
+    expect(strangers).toEqual([]);
+  });
+
+  test("an adapter never imports another adapter, a projection never another projection", () => {
+    const folderOf = (path: string): string => path.split("/").slice(0, 3).join("/");
+    const strangers = sourcesIn("adapters", "projections")
+      .filter(({ path }) => path.split("/").length > 3)
+      .flatMap(({ path, layer, imports }) =>
+        imports
+          .filter((target) => layerOf(target) === layer && folderOf(target) !== folderOf(path))
+          .map((target) => `${path} imports ${target}`),
+      );
+    expect(strangers).toEqual([]);
+  });
+
+  test("pure layers import no Node module and no package but zod", () => {
+    const strangers = sourcesIn(...pure).flatMap(({ path, packages }) =>
+      packages.filter((name) => name !== "zod").map((name) => `${path} imports ${name}`),
+    );
+    expect(strangers).toEqual([]);
+  });
+
+  test("the SDK runs in browsers", () => {
+    expect(
+      sourcesIn("sdk")
+        .flatMap(({ packages }) => packages)
+        .filter((name) => name !== "zod"),
+    ).toEqual([]);
+  });
+});
+
+const bannedWords = [
+  /\bDate\.now\b/,
+  /\bnew Date\(\)/,
+  /\bMath\.random\b/,
+  /\bperformance\./,
+  /\bprocess\./,
+  /\bconsole\./,
+  /\bsetTimeout\b/,
+  /\bsetInterval\b/,
+  /\bsetImmediate\b/,
+  /\bqueueMicrotask\b/,
+  /\bfetch\(/,
+  /\bBuffer\./,
+];
+
+test("pure layers have no clock, no randomness, no output and no process", () => {
+  const found = sourcesIn(...pure).flatMap((source) =>
+    codeLines(source).flatMap(({ number, text }) =>
+      bannedWords.filter((word) => word.test(text)).map((word) => `${source.path}:${number} ${word.source}`),
+    ),
+  );
+  expect(found).toEqual([]);
+});
+
+describe("sizes", () => {
+  test("files have at most 400 lines", () => {
+    const long = sources.filter(({ lines }) => lines.length > 401);
+    expect(long.map(({ path, lines }) => `${path}: ${lines.length - 1}`)).toEqual([]);
+  });
+
+  test("functions have at most 60 lines", () => {
+    const long = sources
+      .filter(({ layer }) => layer !== "test")
+      .flatMap((source) =>
+        [...nodesOf(source)]
+          .filter((node) => ts.isFunctionLike(node) && "body" in node)
+          .map((node) => spanOf(source, node))
+          .filter(({ count }) => count > 60)
+          .map(({ first, count }) => `${source.path}:${first}: ${count}`),
+      );
+    expect(long).toEqual([]);
+  });
+
+  test("lines have at most 120 columns, strings and links apart", () => {
+    const long = sources.flatMap(({ path, lines }) =>
+      lines.flatMap((line, index) =>
+        line.length > 120 && !/["'`]|https?:/.test(line) ? [`${path}:${index + 1}`] : [],
+      ),
+    );
+    expect(long).toEqual([]);
+  });
+});
+
+describe("style", () => {
+  test("every file says first what it is", () => {
+    const silent = sources.filter(({ text }) => !/^(#!.*\n)?\/\*\*/.test(text));
+    expect(silent.map(({ path }) => path)).toEqual([]);
+  });
+
+  test("names are words in kebab-case", () => {
+    const odd = sources
+      .map(({ path }) => path)
+      .filter((path) => !/^[a-z0-9-]+(\.test|\.config|\.bench)?\.(ts|tsx|js)$/.test(basename(path)));
+    const vague = sources
+      .map(({ path }) => path)
+      .filter((path) => /\b(utils?|helpers?|common|misc|manager)\b/.test(path));
+    expect([...odd, ...vague]).toEqual([]);
+  });
+
+  test("no type is asserted, but constants and brands", () => {
+    const asserted = sourcesIn(...ours, "web").flatMap((source) =>
+      [...nodesOf(source)]
+        .filter((node) => ts.isAsExpression(node) && node.type.getText(source.tree) !== "const")
+        .map((node) => `${source.path}:${spanOf(source, node).first}`),
+    );
+    expect(asserted.filter((place) => !place.startsWith("src/protocol/ids.ts"))).toEqual([]);
+  });
+});
+
+test("no file is dead", () => {
+  const entries = ["cli/main.ts", "server/index.ts", "sdk/index.ts", "protocol/index.ts", "rules/index.ts"];
+  const alive = new Set<string>();
+  const waiting = entries.map((entry) => `src/${entry}`);
+  for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
+    if (alive.has(path)) continue;
+    alive.add(path);
+    waiting.push(...(sources.find((source) => source.path === path)?.imports ?? []));
+  }
+  const dead = sources.filter(({ path }) => path.startsWith("src/") && !alive.has(path) && !isForTests(path));
+  expect(dead.map(({ path }) => path)).toEqual([]);
+});
+
+/** The zod schema beside a hand-written guard runs in tests only; it must be used there. */
+const isForTests = (path: string): boolean =>
+  /^src\/dialects\/.*-schema\.ts$/.test(path) && sourcesIn("test").some(({ imports }) => imports.includes(path));
+
+/** Lines without their comments. */
+function codeLines({ lines }: Source): { readonly number: number; readonly text: string }[] {
+  return lines.flatMap((text, index) =>
+    /^\s*(\/\/|\/?\*)/.test(text) ? [] : [{ number: index + 1, text: text.replace(/\s\/\/.*$/, "") }],
+  );
+}
