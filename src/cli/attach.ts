@@ -34,13 +34,15 @@ async function attach(id: string, flags: object): Promise<void> {
   const output = await openOutput({ color });
   const follow = openFollow({ door, id, output, stopping, running: status !== "idle" });
   const release = onSignals({ interrupt: follow.interrupt, terminate: () => stopping.abort() });
-  const lines = createInterface({ input: process.stdin, terminal: process.stdin.isTTY });
-  lines.on("SIGINT", follow.interrupt);
+  let lines: Interface | null = null;
   try {
     await showHistory({ door, id, lastSequence, color });
+    // Opened when it is read: lines that come before that would be lost.
+    lines = createInterface({ input: process.stdin, terminal: process.stdin.isTTY });
+    lines.on("SIGINT", follow.interrupt);
     await Promise.all([readPrompts({ lines, follow, stopping }), follow.events(lastSequence)]);
   } finally {
-    lines.close();
+    lines?.close();
     release();
     output.end(null);
     await door.close();

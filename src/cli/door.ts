@@ -93,8 +93,12 @@ async function openEmbedded({ settings, stop }: { settings: LoadedSettings; stop
   return embeddedDoor(sessions);
 }
 
+const ALIVE_MS = 3_600_000;
+
 function embeddedDoor(sessions: Sessions): Door {
   const decoder = new TextDecoder();
+  // An agent that is silent leaves nothing that would keep this process from ending in the middle of its turn.
+  const alive = setInterval(() => {}, ALIVE_MS);
   async function* follow(id: string, query: FollowQuery): AsyncGenerator<UniversalEvent> {
     for await (const { bytes, first } of sessions.follow(sessionId(id), query)) {
       const lines = decoder.decode(bytes).split("\n");
@@ -119,6 +123,9 @@ function embeddedDoor(sessions: Sessions): Door {
     follow,
     agents: () => sessions.agents(),
     install: (agent, options) => sessions.install(agent, options),
-    close: () => sessions.close(),
+    close: () => {
+      clearInterval(alive);
+      return sessions.close();
+    },
   };
 }
