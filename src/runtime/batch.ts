@@ -4,12 +4,15 @@ import type { Snapshot } from "../core/snapshot.ts";
 import type { UniversalEvent } from "../protocol/events.ts";
 import { type PromptId, promptId, type SessionId } from "../protocol/ids.ts";
 import { encodeSnapshot } from "./checkpoint.ts";
+import type { EncodeEvent } from "./encode.ts";
 import type { Append, Encoded, PromptChange, SessionSettings } from "./log/contract.ts";
 import type { Redactor } from "./redact.ts";
 import { itemNumber, summarise } from "./summary.ts";
 
 /** A checkpoint is made at every turn's end, and at the latest after this many events. */
 const CHECKPOINT_EVENTS = 5_000;
+/** …unless it is so large (a long text is still open) that this many times its size has not been said since. */
+const CHECKPOINT_SHARE = 4;
 
 /** The native line at hand: what was parsed, and the text it was parsed from. */
 export interface Origin {
@@ -50,9 +53,10 @@ export interface BatchOptions {
   readonly snapshot: () => Snapshot;
   readonly redactor: Redactor;
   readonly pace: Pace;
+  readonly encode: EncodeEvent;
 }
 
-export function openBatch({ id, settings, snapshot, redactor, pace }: BatchOptions): Batch {
+export function openBatch({ id, settings, snapshot, redactor, pace, encode }: BatchOptions): Batch {
   const prompts: PromptChange[] = [];
   const items: { number: number; sequence: number }[] = [];
   let events = "";
@@ -93,7 +97,7 @@ export function openBatch({ id, settings, snapshot, redactor, pace }: BatchOptio
       for (const event of output.events) {
         if (first === 0) first = event.sequence;
         last = event.sequence;
-        events += `${JSON.stringify(event)}\n`;
+        events += `${encode(event)}\n`;
         if (event.type !== "item.delta") note(event);
       }
       for (const record of output.native) {
@@ -105,13 +109,13 @@ export function openBatch({ id, settings, snapshot, redactor, pace }: BatchOptio
     size: () => events.length + native.length,
     finish() {
       if (events === "" && native === "" && prompts.length === 0) return null;
-      const encoded = encode({ first, last, text: events });
+      const encoded = toBytes({ first, last, text: events });
       pace.eventsSinceCheckpoint += encoded === null ? 0 : last - first + 1;
       pace.bytesSinceCheckpoint += events.length;
       return {
         session: id,
         events: encoded,
-        native: encode({ first: firstLine, last: lastLine, text: native }),
+        native: toBytes({ first: firstLine, last: lastLine, text: native }),
         prompts,
         items,
         summary: summarise({ id, settings, snapshot: snapshot() }),
@@ -121,11 +125,11 @@ export function openBatch({ id, settings, snapshot, redactor, pace }: BatchOptio
   };
 }
 
-/** A snapshot with a long open text is large: it is written again only when as much has been said since. */
 function isDue(pace: Pace, turnEnded: boolean): boolean {
   if (pace.eventsSinceCheckpoint === 0) return false;
   if (turnEnded) return true;
-  return pace.eventsSinceCheckpoint >= CHECKPOINT_EVENTS && pace.bytesSinceCheckpoint >= pace.checkpointBytes;
+  const share = CHECKPOINT_SHARE * pace.checkpointBytes;
+  return pace.eventsSinceCheckpoint >= CHECKPOINT_EVENTS && pace.bytesSinceCheckpoint >= share;
 }
 
 function checkpoint(pace: Pace, snapshot: Snapshot) {
@@ -136,7 +140,7 @@ function checkpoint(pace: Pace, snapshot: Snapshot) {
   return { sequence: snapshot.sequence, state };
 }
 
-const encode = ({ first, last, text }: { first: number; last: number; text: string }): Encoded | null =>
+const toBytes = ({ first, last, text }: { first: number; last: number; text: string }): Encoded | null =>
   text === "" ? null : { first, last, bytes: Buffer.from(text, "utf8") };
 
 function encodeNative(

@@ -9,6 +9,7 @@ import { ApiError } from "../protocol/errors.ts";
 import type { SessionId } from "../protocol/ids.ts";
 import { type Origin, openBatch, type Pace, startPace } from "./batch.ts";
 import type { Heard } from "./connection/contract.ts";
+import { type EncodeEvent, openEncoder } from "./encode.ts";
 import type { Append, EventLog, SessionSettings } from "./log/contract.ts";
 import type { Logger } from "./logger.ts";
 import type { Redactor } from "./redact.ts";
@@ -72,6 +73,7 @@ interface Waiter {
 
 interface State extends DriveOptions {
   readonly pace: Pace;
+  readonly encode: EncodeEvent;
   readonly queue: Entry[];
   queued: number;
   behind: boolean;
@@ -89,6 +91,7 @@ export function openDrive(options: DriveOptions): Drive {
   const state: State = {
     ...options,
     pace: startPace(options.session.snapshot()),
+    encode: openEncoder(),
     queue: [],
     queued: 0,
     behind: false,
@@ -145,8 +148,8 @@ export function openDrive(options: DriveOptions): Drive {
 function beat(state: State, beating: { readonly beat: () => void }): void {
   if (state.busy || state.closed || state.queue.length === 0) return;
   state.busy = true;
-  const { id, session, redactor, pace } = state;
-  const batch = openBatch({ id, settings: state.settings(), snapshot: session.snapshot, redactor, pace });
+  const { id, session, redactor, pace, encode } = state;
+  const batch = openBatch({ id, settings: state.settings(), snapshot: session.snapshot, redactor, pace, encode });
   const effects: Effect[] = [];
   const done: Waiter[] = [];
   let taken = 0;

@@ -173,7 +173,8 @@ function launchOptions({ binaries }: Runtime, live: Live, prompt: Prompt | null)
     env: create.env ?? {},
     binary: binaries.find(adapter),
     prompt,
-    asRoot: process.getuid?.() === 0,
+    // In a sandbox root may do what agents refuse to root elsewhere; the agent inherits the same word.
+    asRoot: process.getuid?.() === 0 && process.env.IS_SANDBOX !== "1",
   };
 }
 

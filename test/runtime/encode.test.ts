@@ -1,0 +1,26 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { defaultPolicy } from "../../src/core/input.ts";
+import { openSession } from "../../src/core/session.ts";
+import { sessionId } from "../../src/protocol/ids.ts";
+import { openEncoder } from "../../src/runtime/encode.ts";
+import { fake } from "../support/fake-adapter.ts";
+
+test("deltas are encoded exactly as JSON.stringify would", () => {
+  fc.assert(
+    fc.property(
+      fc.string({ unit: "binary", minLength: 1 }),
+      fc.array(fc.record({ id: fc.string(), delta: fc.string({ unit: "binary" }) })),
+      (id, said) => {
+        const session = openSession({ sessionId: sessionId(id), adapter: fake, policy: defaultPolicy });
+        const encode = openEncoder();
+        const lines = [{ type: "hello", session: id }, ...said.map((one) => ({ type: "text", ...one }))];
+        for (const [at, line] of lines.entries()) {
+          for (const event of session.step({ type: "line", from: "agent", line, at }).events) {
+            expect(encode(event)).toBe(JSON.stringify(event));
+          }
+        }
+      },
+    ),
+  );
+});

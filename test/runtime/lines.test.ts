@@ -1,0 +1,66 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { type OverlongLine, splitLines } from "../../src/runtime/lines.ts";
+
+function split(chunks: readonly Buffer[], limit?: number) {
+  const lines: string[] = [];
+  const overlong: OverlongLine[] = [];
+  const splitter = splitLines({
+    onLine: (line) => lines.push(line),
+    onOverlong: (line) => overlong.push(line),
+    ...(limit === undefined ? {} : { limit }),
+  });
+  for (const chunk of chunks) splitter.push(chunk);
+  splitter.end();
+  return { lines, overlong };
+}
+
+/** The same bytes, cut anywhere: also in the middle of a character. */
+function cutAt(bytes: Buffer, places: readonly number[]): Buffer[] {
+  const cuts = [...new Set(places.map((place) => place % (bytes.length + 1)))].sort((a, b) => a - b);
+  return [0, ...cuts].map((from, index) => bytes.subarray(from, cuts[index] ?? bytes.length));
+}
+
+const lineText = fc.string({ unit: "grapheme", minLength: 1 }).map((text) => `"${text.replaceAll("\n", "")}\u2028"`);
+
+test("wherever the bytes are cut, the lines are the same", () => {
+  fc.assert(
+    fc.property(fc.array(lineText), fc.array(fc.nat()), fc.boolean(), (lines, cuts, newlineAtEnd) => {
+      const bytes = Buffer.from(lines.join("\n") + (newlineAtEnd ? "\n" : ""));
+      expect(split(cutAt(bytes, cuts)).lines).toEqual(lines);
+    }),
+  );
+});
+
+test("a line separator of Unicode and a bare CR stay inside their line", () => {
+  expect(split([Buffer.from('{"a":"x\u2028y\u2029z"}\r\n{"b":"\\r"}\n')]).lines).toEqual([
+    '{"a":"x\u2028y\u2029z"}\r',
+    '{"b":"\\r"}',
+  ]);
+});
+
+test("bytes that are no UTF-8 are replaced and take nothing else with them", () => {
+  const bytes = Buffer.concat([Buffer.from("a"), Buffer.from([0xff, 0xc3]), Buffer.from("\nb\n")]);
+  fc.assert(
+    fc.property(fc.array(fc.nat()), (cuts) => {
+      expect(split(cutAt(bytes, cuts)).lines).toEqual(["a\ufffd\ufffd", "b"]);
+    }),
+  );
+});
+
+test("an overlong line is reported with its length, and the stream goes on", () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 11, max: 200 }), fc.array(fc.nat()), (length, cuts) => {
+      const bytes = Buffer.from(`short\n${"x".repeat(length)}\nafter\n`);
+      const chunks = cutAt(bytes, cuts).flatMap((chunk) => {
+        // As from a pipe: no chunk is longer than the limit.
+        const parts: Buffer[] = [];
+        for (let at = 0; at < chunk.length; at += 7) parts.push(chunk.subarray(at, at + 7));
+        return parts;
+      });
+      const { lines, overlong } = split(chunks, 10);
+      expect(lines).toEqual(["short", "after"]);
+      expect(overlong).toMatchObject([{ bytes: length }]);
+    }),
+  );
+});
