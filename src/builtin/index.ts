@@ -7,5 +7,6 @@ export {
   readBuiltinConfig,
   withFlags,
 } from "./config.ts";
+export { historyFrom } from "./log-reader.ts";
 export { hasCredentials, listModels } from "./providers.ts";
 export type { Hooks } from "./session-context.ts";

@@ -13,15 +13,21 @@ export interface OpenModel {
 
 /** The answer's length; providers that need one get it, others their own default. */
 const OUTPUT_MAX = 32_000;
+/** Anthropic's API asks for a bound; this one every model of it takes. */
+const OUTPUT_UNKNOWN = 8_192;
 
 export async function openModel(choice: ModelChoice, { variant }: { variant: string | null }): Promise<OpenModel> {
-  const { kind, limits } = choice;
   return {
     choice,
     model: await languageModel(choice),
     providerOptions: optionsFor({ choice, variant }),
-    maxOutputTokens: limits === null || kind === "openai" ? undefined : Math.min(limits.output, OUTPUT_MAX),
+    maxOutputTokens: outputBound(choice),
   };
+}
+
+function outputBound({ kind, limits }: ModelChoice): number | undefined {
+  if (limits !== null && kind !== "openai") return Math.min(limits.output, OUTPUT_MAX);
+  return kind === "anthropic" ? OUTPUT_UNKNOWN : undefined;
 }
 
 async function languageModel({ kind, provider, model, baseURL, apiKey }: ModelChoice): Promise<LanguageModel> {

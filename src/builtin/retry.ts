@@ -42,7 +42,8 @@ function toldDelay(headers: Readonly<Record<string, string>>, now: number): numb
   const after = headers["retry-after"];
   const seconds = positive(after);
   if (seconds !== null) return Math.ceil(seconds * 1_000);
-  const date = after === undefined ? Number.NaN : Date.parse(after);
+  // Only what spells out a day is a date: a parser takes "-1" for a year.
+  const date = after === undefined || !/[a-z]/i.test(after) ? Number.NaN : Date.parse(after);
   return Number.isNaN(date) ? null : Math.max(0, date - now);
 }
 
