@@ -1,0 +1,37 @@
+/** Processes that other programs started, found by the folder they work in: they have no events to wait for. */
+import { execFileSync } from "node:child_process";
+import { readlinkSync } from "node:fs";
+
+export interface Process {
+  readonly pid: number;
+  readonly command: string;
+}
+
+/** Processes whose working directory is the folder, or inside it. */
+export function processesIn(folder: string): Process[] {
+  const list = execFileSync("ps", ["-eo", "pid=,args="], { encoding: "utf8" });
+  return list
+    .split("\n")
+    .map((line) => /^\s*(\d+)\s+(.*)$/.exec(line))
+    .flatMap((match) => (match === null ? [] : [{ pid: Number(match[1]), command: match[2] ?? "" }]))
+    .filter(({ pid }) => directoryOf(pid)?.startsWith(folder) === true);
+}
+
+function directoryOf(pid: number): string | null {
+  try {
+    if (process.platform === "linux") return readlinkSync(`/proc/${pid}/cwd`);
+    const listed = execFileSync("lsof", ["-a", "-p", String(pid), "-d", "cwd", "-Fn"], { encoding: "utf8" });
+    return /^n(.*)$/m.exec(listed)?.[1] ?? null;
+  } catch {
+    return null;
+  }
+}
+
+/** Looks again and again, within a bound. */
+export async function eventually(holds: () => boolean, { withinMs }: { withinMs: number }): Promise<void> {
+  const deadline = Date.now() + withinMs;
+  while (!holds()) {
+    if (Date.now() > deadline) throw new Error(`Not within ${withinMs} ms`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
