@@ -8,6 +8,8 @@ export interface Route {
   readonly root?: boolean;
   /** Threads that the line's thread owns: their lines belong to its session. */
   readonly claims?: readonly string[];
+  /** The line is about no conversation at all (a shared server's own affairs): no session hears or keeps it. */
+  readonly nobody?: boolean;
   /** The line's thread is owned by this one. */
   readonly parent?: string;
   /** The line is a request of ours with this id (from the host), or the answer to it (from the agent). */
@@ -66,6 +68,7 @@ export function routeLine(state: RouteState, { route, line }: { route: Route; li
     }
   }
   const { thread } = route;
+  if (route.nobody === true) return [];
   if (thread === null) return [{ type: "deliver", session: null, line }];
 
   const out: Routed[] = [];

@@ -70,11 +70,11 @@ export function onResponse(state: State, { id, status, body, at }: Answer): Out 
     case "aborted":
       return onAbortWaited(state);
     case "messages":
-      return [...onMessages(state, { body, at }), ask(state, "permissions", { method: "GET", path: "/permission" })];
+      return [...onMessages(state, { body, at }), ...askNext(state, "permissions", "/permission")];
     case "permissions":
-      return [...onPending(state, { body, at }), ask(state, "questions", { method: "GET", path: "/question" })];
+      return [...onPending(state, { body, at }), ...askNext(state, "questions", "/question")];
     case "questions":
-      return [...onPending(state, { body, at }), ask(state, "status", { method: "GET", path: "/session/status" })];
+      return [...onPending(state, { body, at }), ...askNext(state, "status", "/session/status")];
     case "status":
       return onStatusRead(state, { body, at });
     case "liveness":
@@ -85,6 +85,10 @@ export function onResponse(state: State, { id, status, body, at }: Answer): Out 
       return [];
   }
 }
+
+/** One question after the other; in a recording they are there already. */
+const askNext = (state: State, about: Asked, path: string): Send[] =>
+  state.connected ? [ask(state, about, { method: "GET", path })] : [];
 
 /** Only a refused prompt ends something; the machine has its own patience with an abort. */
 function onRefused(state: State, { about, status, body }: { about: Asked; status: number; body: unknown }): Out {
@@ -125,6 +129,7 @@ function onResumed(state: State, info: OpenCodeSession): Out {
   const wanted = permissionRules(state.options?.permission_mode ?? "default");
   const permission = wanted.filter((rule) => !(info.permission ?? []).some((one) => isSameRule(one, rule)));
   const path = `/session/${info.id}`;
+  if (!state.connected) return out;
   if (permission.length > 0) out.push(ask(state, "other", { method: "PATCH", path, body: { permission } }));
   // The last message marks where the past ends.
   return [...out, ask(state, "past", { method: "GET", path: `${path}/message?limit=1`, vital: true })];
@@ -134,7 +139,7 @@ const isSameRule = (one: OpenCodePermissionRule, other: OpenCodePermissionRule):
   one.permission === other.permission && one.pattern === other.pattern && one.action === other.action;
 
 function onPast(state: State, body: unknown): Out {
-  state.root = state.options?.resume ?? null;
+  state.root ??= state.options?.resume ?? null;
   for (const { info } of messagesIn(body)) addMessage(state, { ...idsOf(info), role: info.role });
   return releaseWaiting(state);
 }
@@ -152,8 +157,7 @@ function onAborted(state: State): Out {
   if (state.abort !== "sent") return [];
   state.abort = "answered";
   const ended = settleAbort(state);
-  if (ended.length > 0 || !state.connected) return ended;
-  return [ask(state, "aborted", { method: "GET", path: "/session/status" })];
+  return ended.length > 0 ? ended : askNext(state, "aborted", "/session/status");
 }
 
 function onAbortWaited(state: State): Out {
@@ -164,10 +168,13 @@ function onAbortWaited(state: State): Out {
 
 /** We were away: texts that are being written have a hole, and all else is read again. */
 function reread(state: State): Out {
+  beginReread(state);
+  return askNext(state, "messages", `/session/${state.root}/message?limit=${REREAD_MESSAGES}`);
+}
+
+export function beginReread(state: State): void {
   state.rereading = true;
   for (const part of state.parts.values()) if (part.type !== "tool") part.torn = true;
-  const path = `/session/${state.root}/message?limit=${REREAD_MESSAGES}`;
-  return [ask(state, "messages", { method: "GET", path })];
 }
 
 interface ReadMessage {

@@ -1,31 +1,49 @@
-/** Requests in a recording: what its client asked of OpenCode tells where turns begin and which idle is an abort's. */
+/**
+ * Requests in a recording: what its client asked of OpenCode tells where turns begin and which idle is an abort's. A
+ * recording of Franca's own sessions is read like the session was, because our requests' ids tell what they are about.
+ */
 import type { Report } from "../../core/report.ts";
 import type { OpenCodeRequestLine } from "../../dialects/opencode-stream.ts";
+import { beginReread } from "./connect.ts";
 import { startTurn } from "./encode.ts";
-import type { Asked, State } from "./state.ts";
+import { type Asked, isAsked, type State } from "./state.ts";
 import { endAborted } from "./turns.ts";
 
-export function onRequestSeen(state: State, { id, method, path }: OpenCodeRequestLine["request"]): Report[] {
-  const about = aboutOf({ method, path });
-  const session = /^\/session\/(ses_[^/?]+)\//.exec(path)?.[1];
-  if (session !== undefined && state.root === null) state.root = session;
+export function onRequestSeen(state: State, request: OpenCodeRequestLine["request"]): Report[] {
+  const about = aboutOf(request);
+  const session = /^\/session\/(ses_[^/?]+)/.exec(request.path)?.[1];
+  if (session !== undefined && state.root === null && about !== "create") state.root = session;
   if (session !== undefined && session !== state.root) return [];
-  state.asked.set(id, about);
-  if (about === "abort") {
-    state.abort = "sent";
-    state.abortIdles = 0;
-    return [];
+  state.asked.set(request.id, about);
+  switch (about) {
+    case "abort":
+      state.abort = "sent";
+      state.abortIdles = 0;
+      return [];
+    case "messages":
+      beginReread(state);
+      return [];
+    case "prompt":
+    case "work":
+      return onPromptSeen(state);
+    default:
+      return [];
   }
-  if (about !== "prompt") return [];
+}
+
+function onPromptSeen(state: State): Report[] {
   // A client that does not wait for the answer to its abort: the idle it has seen was the end.
   const ended = state.abortIdles > 0 ? endAborted(state) : [];
   if (state.prompted) return ended;
   return [...ended, ...startTurn(state), { type: "begin", origin: "user" }];
 }
 
-function aboutOf({ method, path }: { method: string; path: string }): Asked {
+function aboutOf({ id, method, path }: OpenCodeRequestLine["request"]): Asked {
+  const ours = /^([a-z]+)-\d+$/.exec(id)?.[1];
+  if (ours !== undefined && isAsked(ours)) return ours;
   if (method !== "POST") return "other";
   if (/^\/session(\?|$)/.test(path)) return "create";
   if (/^\/session\/[^/]+\/abort/.test(path)) return "abort";
-  return /^\/session\/[^/]+\/(prompt_async|message|command|shell|summarize)/.test(path) ? "prompt" : "other";
+  if (/^\/session\/[^/]+\/(shell|summarize)/.test(path)) return "work";
+  return /^\/session\/[^/]+\/(prompt_async|message|command)/.test(path) ? "prompt" : "other";
 }

@@ -57,6 +57,12 @@ export const quietParts = {
 
 const quiet: ReadonlySet<string> = new Set([...Object.keys(quietServerEvents), ...Object.keys(quietSessionEvents)]);
 
+/** These two tell of the stream that all sessions share. */
+const ofTheStream: ReadonlySet<string> = new Set(["server.connected", "server.heartbeat"]);
+
+/** What a server says of itself would otherwise be kept once per session that shares it. */
+export const isServersOwn = (type: string): boolean => type in quietServerEvents && !ofTheStream.has(type);
+
 type Quiet = Exclude<OpenCodePayload, OpenCodeSessionEvent>;
 
 /** Twins of events that were told in the classic form are quiet too. */

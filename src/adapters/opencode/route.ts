@@ -2,6 +2,7 @@
 import type { Route } from "../../core/route.ts";
 import { type OpenCodeLine, type OpenCodePayload, payloadOf } from "../../dialects/opencode-stream.ts";
 import { sessionIn } from "./events.ts";
+import { isServersOwn } from "./quiet.ts";
 import { childOf } from "./subagents.ts";
 
 export function route(line: OpenCodeLine): Route {
@@ -23,7 +24,7 @@ function ofAnswer(body: unknown): Route {
 function ofPayload(payload: OpenCodePayload): Route {
   if (payload.type === "sync") return { thread: payload.syncEvent.aggregateID ?? null };
   const thread = sessionIn(payload.properties);
-  if (thread === null) return { thread };
+  if (thread === null) return isServersOwn(payload.type) ? { thread, nobody: true } : { thread };
   if (payload.type === "session.created") {
     const { parentID } = payload.properties.info;
     return parentID === undefined ? { thread, root: true } : { thread, parent: parentID };

@@ -61,21 +61,25 @@ export type Part =
       output: string;
     };
 
+const ASKED = [
+  "create",
+  "resume",
+  "past",
+  "prompt",
+  "work",
+  "abort",
+  "aborted",
+  "messages",
+  "permissions",
+  "questions",
+  "status",
+  "liveness",
+  "other",
+] as const;
+
 /** What the answer to a request of ours is about. */
-export type Asked =
-  | "create"
-  | "resume"
-  | "past"
-  | "prompt"
-  | "work"
-  | "abort"
-  | "aborted"
-  | "messages"
-  | "permissions"
-  | "questions"
-  | "status"
-  | "liveness"
-  | "other";
+export type Asked = (typeof ASKED)[number];
+export const isAsked = (name: string): name is Asked => ASKED.some((one) => one === name);
 
 export interface State {
   options: LaunchOptions | null;
