@@ -20,6 +20,8 @@ const GROUP_BYTES = 128 * 1024;
 /** How much may wait to be stepped before the agent is held back, and when it may go on. */
 const BEHIND_BYTES = 1024 * 1024;
 const CAUGHT_UP_BYTES = 256 * 1024;
+/** What a waiting line takes besides its text, about: many short ones are not to fill memory either. */
+const ENTRY_BYTES = 512;
 /** A log that cannot be written is tried again, at first soon. */
 const RETRY_FIRST_MS = 100;
 const RETRY_LONGEST_MS = 2_000;
@@ -270,7 +272,7 @@ function entryOf({ redactor }: State, heard: Exclude<Heard, { type: "disconnecte
     case "line": {
       const origin = redactor.line(heard);
       const input = { type: "line" as const, from: "agent" as const, line: origin.value, at };
-      return { input, origin, size: origin.text.length, check: null, done: null };
+      return { input, origin, size: origin.text.length + ENTRY_BYTES, check: null, done: null };
     }
     case "unreadable": {
       const text = redactor.text(heard.text);
