@@ -1,0 +1,59 @@
+/** Runs the measurements that were asked for and tells them as ratios. */
+import { type FloodResult, type FloodRun, flood } from "./flood.ts";
+
+export async function measureAll(words: readonly string[]): Promise<void> {
+  const quick = words.includes("--quick");
+  const names = words.filter((word) => !word.startsWith("-"));
+  const unknown = names.filter((name) => name !== "flood");
+  if (unknown.length > 0) {
+    console.error(`There is no measurement called ${unknown.join(", ")}. There is: flood`);
+    process.exitCode = 2;
+    return;
+  }
+  const rounds = quick ? 5 : 11;
+  const rows: string[][] = [["", "deliveries/s", "of the relay's", "lost", "CPU s", "peak MiB"]];
+  let good = true;
+  for (const { clients, target } of [
+    { clients: 1, target: 1 },
+    { clients: 20, target: 0.5 },
+  ]) {
+    const result = await flood({ deltas: 20_000, clients, rounds });
+    rows.push(...tell(result, { clients, target }));
+    const ratio = ratioOf(result);
+    good &&= ratio >= target && result.franca.every(({ lost }) => lost === 0);
+  }
+  console.log(`flood of 20,000 deltas, medians of ${rounds} rounds, Node ${process.versions.node}\n`);
+  console.log(rows.map((row) => row.map((cell, column) => cell.padEnd(column === 0 ? 34 : 16)).join("")).join("\n"));
+  console.log(good ? "\nAll targets are reached." : "\nSome target is missed.");
+  if (!good) process.exitCode = 1;
+}
+
+const median = (values: readonly number[]): number => [...values].sort((a, b) => a - b)[values.length >> 1] ?? 0;
+
+/** Round by round, then the middle: both sides of a ratio had the same machine. */
+const ratioOf = ({ franca, relay }: FloodResult): number =>
+  median(franca.map(({ rate }, round) => rate / (relay[round]?.rate ?? rate)));
+
+function tell(result: FloodResult, { clients, target }: { clients: number; target: number }): string[][] {
+  const name = `${clients} client${clients > 1 ? "s" : ""}`;
+  const ratio = ratioOf(result).toFixed(2);
+  return [
+    line(`bare relay, ${name}`, result.relay, ""),
+    line(`Franca, ${name}`, result.franca, `${ratio} × (target ${target})`),
+  ];
+}
+
+function line(name: string, runs: readonly FloodRun[], ratio: string): string[] {
+  const known = (pick: (run: FloodRun) => number | null): string => {
+    const values = runs.map(pick).filter((value) => value !== null);
+    return values.length === 0 ? "?" : median(values).toFixed(2);
+  };
+  return [
+    name,
+    Math.round(median(runs.map(({ rate }) => rate))).toLocaleString("en"),
+    ratio,
+    String(runs.reduce((sum, { lost }) => sum + lost, 0)),
+    known(({ cpuSeconds }) => cpuSeconds),
+    known(({ peakMiB }) => peakMiB),
+  ];
+}
