@@ -196,13 +196,16 @@ function mcpOf(servers: Servers = {}): LaunchOptions["mcp"] {
 async function settle({ options, logger }: Runtime, live: Live, turn_id: TurnId): Promise<void> {
   const signal = AbortSignal.timeout(SETTLE_MS);
   const snapshot = live.session.snapshot();
-  const proposals = await (options.settle?.({ session: live.id, turn_id, snapshot, signal }) ?? Promise.resolve([]))
-    // A plugin that fails is reported and never takes the turn down.
-    .catch((error: unknown) => {
-      logger.warn("plugin.failed", { session: live.id, error });
-      return [];
-    });
-  live.drive.feed({ type: "proposals", turn_id, proposals, at: Date.now() });
+  try {
+    const proposals = (await options.settle?.({ session: live.id, turn_id, snapshot, signal })) ?? [];
+    live.drive.feed({ type: "proposals", turn_id, proposals, at: Date.now() });
+  } catch (error) {
+    // Whoever fails is reported and never takes the turn down.
+    const message = `A plugin failed while the turn was settling: ${error instanceof Error ? error.message : error}`;
+    logger.warn("plugin.failed", { session: live.id, error });
+    live.drive.feed({ type: "notice", message, code: "plugin_failed", at: Date.now() });
+    live.drive.feed({ type: "proposals", turn_id, proposals: [], at: Date.now() });
+  }
 }
 
 function onStored(runtime: Runtime, { live, onQuiet }: { live: Live; onQuiet: (live: Live) => void }): void {

@@ -1,5 +1,6 @@
 /** One child process in a group of its own: lines from its output, lines to its input, and an end that is sure. */
 import { type ChildProcess, spawn } from "node:child_process";
+import { existsSync } from "node:fs";
 import type { Exit } from "../core/adapter.ts";
 import type { StderrExcerpt } from "../protocol/events.ts";
 import { type OverlongLine, splitLines } from "./lines.ts";
@@ -59,7 +60,8 @@ export function startProcess(options: AgentProcessOptions): AgentProcess {
   // The exit tells what happened; a broken pipe by itself says nothing more.
   for (const stream of [child.stdin, child.stdout, child.stderr]) stream.on("error", () => {});
 
-  const gone = untilGone({ child, root, ladderOfStop: () => stopping, onStuck: options.onStuck }).then((exit) => {
+  const { directory, onStuck } = options;
+  const gone = untilGone({ child, root, directory, ladderOfStop: () => stopping, onStuck }).then((exit) => {
     splitter.end();
     const excerpt = stderr();
     options.onExit(excerpt.total_lines === 0 ? exit : { ...exit, stderr: excerpt });
@@ -92,16 +94,19 @@ export function startProcess(options: AgentProcessOptions): AgentProcess {
 interface GoneOptions {
   readonly child: ChildProcess;
   readonly root: TreeRoot;
+  readonly directory: string;
   readonly ladderOfStop: () => Promise<readonly number[]> | null;
   readonly onStuck: (pids: readonly number[]) => void;
 }
 
 /** The process has exited, what it left behind was swept, and its output was read to the end. */
-async function untilGone({ child, root, ladderOfStop, onStuck }: GoneOptions): Promise<Exit> {
+async function untilGone({ child, root, directory, ladderOfStop, onStuck }: GoneOptions): Promise<Exit> {
   const closed = new Promise<void>((resolve) => child.once("close", () => resolve()));
   const exit = await new Promise<Exit>((resolve) => {
     child.once("exit", (code, signal) => resolve({ code, signal }));
-    child.once("error", (error) => resolve(child.pid === undefined ? notStarted(child, error) : noExit(error)));
+    child.once("error", (error) =>
+      resolve(child.pid === undefined ? notStarted(child, { error, directory }) : noExit(error)),
+    );
   });
   if (child.pid === undefined) return exit;
   const stuck = await (ladderOfStop() ?? endTree(root, SWEEP_LADDER));
@@ -129,14 +134,18 @@ async function restOfOutput(child: ChildProcess, closed: Promise<void>): Promise
   child.stderr?.destroy();
 }
 
-function notStarted(child: ChildProcess, error: Error): Exit {
+function notStarted(child: ChildProcess, { error, directory }: { error: Error; directory: string }): Exit {
   const missing = "code" in error && error.code === "ENOENT";
+  // The system says the same for a program that is not there and for a directory that is not.
+  if (missing && !existsSync(directory)) {
+    const message = `The session's directory ${directory} is gone. Make it again, or start a session in another one.`;
+    return { code: null, signal: null, message, error_code: "directory_not_found" };
+  }
+  const why = missing ? "there is no such program" : error.message;
   return {
     code: null,
     signal: null,
-    message: missing
-      ? `${child.spawnfile} could not be started: there is no such program, or the session's directory is gone.`
-      : `${child.spawnfile} could not be started: ${error.message}`,
+    message: `${child.spawnfile} could not be started: ${why}.`,
     error_code: missing ? "agent_not_installed" : "agent_exited",
   };
 }

@@ -70,9 +70,18 @@ async function load(runtime: Runtime, id: SessionId, { runQueue, lost }: TakeOpt
     onQuiet: (quiet) => void retire(runtime, quiet),
     onBroken: (broken, error) => void mend(runtime, { live: broken, error }),
   });
-  if (lost !== undefined) live.drive.feed({ type: "disconnected", exit: lost, at: Date.now() });
-  else if (isUnfinished(snapshot)) live.drive.feed({ type: "restarted", at: Date.now() });
-  if (runQueue && !snapshot.ended) await feedQueue(runtime, live);
+  // Prompts that wait join the queue of the turn that was cut; its end then runs them in order.
+  const queued = runQueue && !snapshot.ended ? await log.queuedPrompts(id) : [];
+  const at = Date.now();
+  const feedQueue = (): void => {
+    for (const { prompt, delivery } of queued) {
+      live.drive.feed({ type: "command", command: { type: "prompt", prompt, delivery }, at });
+    }
+  };
+  if (snapshot.turn !== null) feedQueue();
+  if (lost !== undefined) live.drive.feed({ type: "disconnected", exit: lost, at });
+  else if (isUnfinished(snapshot)) live.drive.feed({ type: "restarted", at });
+  if (snapshot.turn === null) feedQueue();
   watchQuiet(runtime, { live, onQuiet: (quiet) => void retire(runtime, quiet) });
   return live;
 }
@@ -81,12 +90,6 @@ function isUnfinished({ turn, items, permissions, questions, queue }: Snapshot):
   if (turn !== null || permissions.size > 0 || questions.size > 0 || queue.length > 0) return true;
   for (const item of items.values()) if (item.status === "in_progress") return true;
   return false;
-}
-
-async function feedQueue({ log }: Runtime, live: Live): Promise<void> {
-  for (const { prompt, delivery } of await log.queuedPrompts(live.id)) {
-    live.drive.feed({ type: "command", command: { type: "prompt", prompt, delivery }, at: Date.now() });
-  }
 }
 
 /** Nobody needs the session now: its agent is stopped, then the session is let go. */

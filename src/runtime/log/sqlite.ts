@@ -60,6 +60,7 @@ export function openSqliteLog({ folder, durability, version, maxBytes }: SqliteO
       if (closed) return;
       appender.flush();
       closed = true;
+      settle(database);
       database.close();
     },
   };
@@ -77,6 +78,15 @@ function open({ folder, file, durability }: Pick<SqliteOptions, "folder" | "dura
   } catch (error) {
     database?.close();
     throw storageError(file, error);
+  }
+}
+
+/** Everything into the one file. Whoever cannot do it now, with others reading or no room, leaves it to the next. */
+function settle(database: Database): void {
+  try {
+    database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+  } catch {
+    // What is in the -wal file is stored just as well.
   }
 }
 

@@ -1,0 +1,184 @@
+/** The owner of sessions is killed in the middle of things: nothing that was published is lost, nobody is left behind. */
+import { rmSync } from "node:fs";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import type { Sessions } from "../../src/runtime/contract.ts";
+import { processTable } from "../../src/runtime/process-table.ts";
+import { bundleOwner, type OwnerProcess, startOwner } from "../support/run-owner.ts";
+import { endOf, open, removeFolder, session, spoken, tempFolder, turn, until, wholeLog } from "../support/sessions.ts";
+
+let bundle: string;
+beforeAll(async () => {
+  bundle = await bundleOwner();
+});
+afterAll(() => rmSync(bundle, { force: true }));
+
+let folder: string;
+let owner: OwnerProcess | null = null;
+let sessions: Sessions | null = null;
+beforeEach(() => {
+  folder = tempFolder();
+});
+afterEach(async () => {
+  await owner?.kill();
+  await sessions?.close();
+  owner = null;
+  sessions = null;
+  removeFolder(folder);
+});
+
+const id = session("victim");
+
+async function start(): Promise<OwnerProcess> {
+  const started = startOwner(bundle, folder);
+  owner = started;
+  await started.until(({ type }) => type === "ready");
+  started.order({ type: "create", session: id, agent: "fake", directory: folder });
+  await started.until(({ type }) => type === "created");
+  return started;
+}
+
+const published = ({ reports }: OwnerProcess): number =>
+  Math.max(0, ...reports.map((report) => (report.type === "published" ? report.last : 0)));
+
+/** One that is dead but not yet collected by its new parent is dead. */
+const isAlive = (pid: number): boolean => processTable.startOf(pid) !== null;
+
+const seeds = Array.from({ length: 20 }, (_, seed) => seed);
+
+describe("killed in mid-flood", () => {
+  test.each(seeds)("seed %i", async (seed) => {
+    const victim = await start();
+    victim.order({ type: "prompt", session: id, text: "flood 1000000" });
+    victim.order({ type: "prompt", session: id, text: "echo from the queue" });
+    await victim.until((report) => report.type === "prompted" && report !== victim.reports.at(0));
+    // At another place each time: after so many published groups.
+    let groups = 0;
+    await victim.until((report) => report.type === "published" && groups++ >= 2 + ((seed * 7) % 40));
+    await victim.until(() => victim.reports.filter(({ type }) => type === "prompted").length === 2);
+    await victim.kill();
+    const last = published(victim);
+
+    sessions = await open(folder);
+    const queued = victim.reports.flatMap((report) => (report.type === "prompted" ? [report.promptId] : []))[1];
+    const log = await wholeLog(sessions, id);
+    expect(log.length).toBeGreaterThanOrEqual(last);
+    const cut = log.find((event) => event.type === "turn.ended");
+    expect(cut).toMatchObject({ data: { reason: "interrupted", evidence: "restart" } });
+    const unclosed = new Set<string>();
+    for (const event of log.slice(0, cut?.sequence)) {
+      if (event.type === "item.started") unclosed.add(event.data.item.item_id);
+      if (event.type === "item.completed") unclosed.delete(event.data.item.item_id);
+    }
+    expect([...unclosed]).toEqual([]);
+    const begun = await until(sessions, id, { type: "turn.started", after: cut?.sequence ?? 0 });
+    expect(begun.data.prompt_id).toBe(queued);
+    const done = await until(sessions, id, { type: "turn.ended", after: begun.sequence });
+    expect(done.data).toMatchObject({ reason: "completed", evidence: "signal" });
+    expect((await sessions.get(id)).queue).toEqual([]);
+    expect(spoken(await turn(sessions, id, "echo next"))).toBe("next");
+  });
+});
+
+test("an open request is rejected, and an answer to it comes too late", async () => {
+  const victim = await start();
+  victim.order({ type: "prompt", session: id, text: "ask" });
+  await victim.until((report) => report.type === "published" && report.last >= 7);
+  await victim.kill();
+  sessions = await open(folder);
+  const log = await wholeLog(sessions, id);
+  const asked = log.find(({ type }) => type === "permission.requested");
+  expect(asked).toBeDefined();
+  const resolved = log.find(({ type }) => type === "permission.resolved");
+  expect(resolved).toMatchObject({ source: "daemon", data: { status: "reject" } });
+  expect(endOf(log)).toEqual({ reason: "interrupted", evidence: "restart" });
+  expect(await sessions.get(id)).toMatchObject({ status: "idle", pendingPermissions: [] });
+  const late = sessions.replyPermission(id, `${id}:p1`, { reply: "once" });
+  await expect(late).rejects.toMatchObject({ code: "already_answered" });
+});
+
+/** The fake agent tells the pids of its family as a warning. */
+async function familyOf(reader: Sessions, text: string): Promise<number[]> {
+  const { sequence } = await reader.prompt(id, { text });
+  const told = await until(reader, id, { type: "error", after: sequence });
+  const pids = told.data.message.split(" ").map(Number);
+  expect(pids.every(isAlive)).toBe(true);
+  return pids;
+}
+
+describe("a stubborn agent with a grandchild, and one that left the group", () => {
+  test("are gone after an abort", async () => {
+    sessions = await open(folder, { policy: { abortMs: 50 } });
+    await sessions.create(id, { agent: "fake", directory: folder });
+    const pids = await familyOf(sessions, "family");
+    await sessions.abort(id, { clearQueue: false });
+    const ended = await until(sessions, id, { type: "turn.ended" });
+    expect(ended.data.reason).toBe("aborted");
+    expect(pids.filter(isAlive)).toEqual([]);
+    expect(spoken(await turn(sessions, id, "echo next"))).toBe("next");
+  });
+
+  test("are gone after terminate", async () => {
+    sessions = await open(folder);
+    await sessions.create(id, { agent: "fake", directory: folder });
+    const pids = await familyOf(sessions, "family");
+    await sessions.terminate(id);
+    expect(pids.filter(isAlive)).toEqual([]);
+  });
+
+  test("are gone when Franca closes", async () => {
+    sessions = await open(folder);
+    await sessions.create(id, { agent: "fake", directory: folder });
+    const pids = await familyOf(sessions, "family");
+    await sessions.close();
+    expect(pids.filter(isAlive)).toEqual([]);
+  });
+
+  test("are gone after their owner was killed and another one started", async () => {
+    const victim = await start();
+    victim.order({ type: "prompt", session: id, text: "family" });
+    const reader = await open(folder, { role: "embedded" });
+    const told = await until(reader, id, { type: "error" });
+    const pids = told.data.message.split(" ").map(Number);
+    await reader.close();
+    await victim.kill();
+    expect(pids.filter(isAlive)).toEqual(pids);
+    sessions = await open(folder);
+    expect(pids.filter(isAlive)).toEqual([]);
+    expect(endOf(await wholeLog(sessions, id))).toEqual({ reason: "interrupted", evidence: "restart" });
+  });
+
+  test("what an agent leaves behind when it exits by itself goes with it", async () => {
+    sessions = await open(folder);
+    await sessions.create(id, { agent: "fake", directory: folder });
+    const pids = await familyOf(sessions, "leave");
+    const ended = await until(sessions, id, { type: "turn.ended" });
+    expect(ended.data).toMatchObject({ evidence: "exit" });
+    expect(pids.filter(isAlive)).toEqual([]);
+  });
+});
+
+describe("two owners on one data folder", () => {
+  test("each drives its own sessions; when one is killed the other is undisturbed and takes up what it left", async () => {
+    const victim = await start();
+    sessions = await open(folder, { role: "embedded" });
+    const mine = session("mine");
+    await sessions.create(mine, { agent: "fake", directory: folder });
+    const refused = sessions.prompt(id, { text: "echo not mine" });
+    await expect(refused).rejects.toMatchObject({ code: "session_owned" });
+    victim.order({ type: "prompt", session: id, text: "flood 1000000" });
+    const running = turn(sessions, mine, "flood 20000");
+    const theirs = await until(sessions, id, { type: "item.delta" });
+    expect(theirs.session_id).toBe(id);
+    await victim.kill();
+    const events = await running;
+    expect(endOf(events)).toEqual({ reason: "completed", evidence: "signal" });
+    expect(events.filter(({ type }) => type === "item.delta")).toHaveLength(20_000);
+    expect(spoken(await turn(sessions, id, "echo mine now"))).toBe("mine now");
+    const log = await wholeLog(sessions, id);
+    expect(log.filter(({ type }) => type === "turn.ended")).toMatchObject([
+      { data: { evidence: "restart" } },
+      { data: { evidence: "signal" } },
+    ]);
+    expect(log.length).toBeGreaterThanOrEqual(published(victim));
+  });
+});

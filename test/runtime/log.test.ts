@@ -1,0 +1,323 @@
+/** The promises of an event log, which every implementation keeps. */
+import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { emptySnapshot } from "../../src/core/snapshot.ts";
+import { promptId, type SessionId } from "../../src/protocol/ids.ts";
+import type { EventGroup } from "../../src/runtime/contract.ts";
+import type { Append, EventLog, Owner } from "../../src/runtime/log/contract.ts";
+import { openDatabase } from "../../src/runtime/log/database.ts";
+import { openMemoryLog } from "../../src/runtime/log/memory.ts";
+import { LOG_FILE, openSqliteLog } from "../../src/runtime/log/sqlite.ts";
+import { summarise } from "../../src/runtime/summary.ts";
+import { openTail } from "../../src/runtime/tail.ts";
+import { removeFolder, session, tempFolder } from "../support/sessions.ts";
+
+const me: Owner = { pid: 1, started: "a" };
+const other: Owner = { pid: 2, started: "b" };
+const settings = { create: { agent: "fake", directory: "/" }, forkOf: null };
+
+const summaryAt = (id: SessionId, sequence: number) =>
+  summarise({ id, settings, snapshot: { ...emptySnapshot(), sequence } });
+
+const lines = (first: number, last: number, make: (n: number) => object): Uint8Array =>
+  Buffer.from(Array.from({ length: last - first + 1 }, (_, at) => `${JSON.stringify(make(first + at))}\n`).join(""));
+
+function entry(id: SessionId, first: number, last: number, more: Partial<Append> = {}): Append {
+  return {
+    session: id,
+    events: { first, last, bytes: lines(first, last, (sequence) => ({ sequence, text: "word ".repeat(20) })) },
+    native: { first, last, bytes: lines(first, last, (line) => ({ line, time: "", from: "agent", native: { line } })) },
+    prompts: [],
+    items: [],
+    summary: summaryAt(id, last),
+    checkpoint: null,
+    ...more,
+  };
+}
+
+const create = (log: EventLog, id: SessionId) => log.create({ id, settings, summary: summaryAt(id, 0) }, me);
+const spans = (groups: readonly EventGroup[]) => groups.map(({ first, last }) => [first, last]);
+const a = session("a");
+const b = session("b");
+
+const open = {
+  memory: (_folder: string): EventLog => openMemoryLog(),
+  sqlite: (folder: string): EventLog => openSqliteLog({ folder, durability: "normal", version: "1" }),
+  "sqlite with full durability": (folder: string): EventLog =>
+    openSqliteLog({ folder, durability: "full", version: "1" }),
+};
+
+describe.each(Object.entries(open))("%s", (_name, openLog) => {
+  let folder: string;
+  let log: EventLog;
+  beforeEach(() => {
+    folder = tempFolder();
+    log = openLog(folder);
+  });
+  afterEach(async () => {
+    await log.close();
+    removeFolder(folder);
+  });
+
+  test("groups come back from any offset, with their bytes and the places of their events", async () => {
+    await create(log, a);
+    await log.append(entry(a, 1, 3));
+    await log.append(entry(a, 4, 4));
+    await log.append(entry(a, 5, 9));
+    const from = async (after: number) => spans(await log.read(a, { after, maxBytes: 1e6 }));
+    expect(await from(0)).toEqual([
+      [1, 3],
+      [4, 4],
+      [5, 9],
+    ]);
+    expect(await from(2)).toEqual([
+      [1, 3],
+      [4, 4],
+      [5, 9],
+    ]);
+    expect(await from(3)).toEqual([
+      [4, 4],
+      [5, 9],
+    ]);
+    expect(await from(9)).toEqual([]);
+    expect(spans(await log.read(a, { after: 0, maxBytes: 1 }))).toEqual([[1, 3]]);
+    const [group] = await log.read(a, { after: 4, maxBytes: 1 });
+    const texts = group?.offsets.map((start, index) =>
+      Buffer.from(group.bytes)
+        .subarray(start, group.offsets[index + 1])
+        .toString(),
+    );
+    expect(texts?.map((text) => JSON.parse(text).sequence)).toEqual([5, 6, 7, 8, 9]);
+  });
+
+  test("groups are heard in order, with growing positions, before their append resolves", async () => {
+    const heard: EventGroup[] = [];
+    log.onCommitted((groups) => heard.push(...groups));
+    await create(log, a);
+    await create(log, b);
+    await Promise.all([log.append(entry(a, 1, 2)), log.append(entry(b, 1, 1)), log.append(entry(a, 3, 3))]);
+    expect(heard.map(({ session: id, first }) => [id, first])).toEqual([
+      [a, 1],
+      [b, 1],
+      [a, 3],
+    ]);
+    expect(heard.map(({ position }) => position)).toEqual([1, 2, 3]);
+    expect(log.position()).toBe(3);
+    const all = await log.readAll({ after: 1, maxBytes: 1e6 });
+    expect(all.map(({ session: id, first, position }) => [id, first, position])).toEqual([
+      [b, 1, 2],
+      [a, 3, 3],
+    ]);
+  });
+
+  test("who does not go on from the last event is refused, and nothing of it is stored", async () => {
+    await create(log, a);
+    await log.append(entry(a, 1, 2));
+    await expect(log.append(entry(a, 2, 3))).rejects.toMatchObject({ code: "session_owned" });
+    await expect(log.append(entry(a, 4, 4))).rejects.toMatchObject({ code: "session_owned" });
+    await expect(log.append(entry(b, 1, 1))).rejects.toMatchObject({ code: "session_not_found" });
+    expect(spans(await log.read(a, { after: 0, maxBytes: 1e6 }))).toEqual([[1, 2]]);
+    await log.append(entry(a, 3, 3));
+  });
+
+  test("native lines, items and checkpoints are stored with the group", async () => {
+    await create(log, a);
+    const items = [
+      { number: 1, sequence: 2 },
+      { number: 2, sequence: 3 },
+    ];
+    await log.append(entry(a, 1, 3, { items, checkpoint: { sequence: 3, state: "first" } }));
+    await log.append(
+      entry(a, 4, 6, { items: [{ number: 4, sequence: 5 }], checkpoint: { sequence: 6, state: "new" } }),
+    );
+    const { lines: native, hasMore } = await log.readNative(a, { after: 2, limit: 3 });
+    expect(native.map(({ line }) => line)).toEqual([3, 4, 5]);
+    expect(hasMore).toBe(true);
+    expect((await log.readNative(a, { after: 5, limit: 3 })).hasMore).toBe(false);
+    expect(await log.lastNativeLine(a)).toBe(6);
+    expect(await log.itemsBefore(a, { before: 4, limit: 10 })).toEqual([2, 3]);
+    expect(await log.itemsBefore(a, { before: 9, limit: 2 })).toEqual([3, 5]);
+    expect(await log.checkpoint(a)).toEqual({ sequence: 6, state: "new" });
+    expect(await log.checkpoint(b).catch(() => "none")).toBe("none");
+    expect((await log.find(a))?.summary.lastSequence).toBe(6);
+  });
+
+  test("prompts keep their order and their key; what began to run is not queued any more", async () => {
+    await create(log, a);
+    const add = (name: string, idempotencyKey: string | null) =>
+      log.addPrompt(a, {
+        prompt: { prompt_id: promptId(name), text: name, attachments: [] },
+        delivery: "queue",
+        idempotencyKey,
+        sequence: 7,
+      });
+    expect((await add("one", "k")).fresh).toBe(true);
+    expect((await add("two", null)).fresh).toBe(true);
+    expect((await add("three", null)).fresh).toBe(true);
+    const again = await add("four", "k");
+    expect(again).toMatchObject({ fresh: false, stored: { prompt: { text: "one" }, sequence: 7 } });
+    const queued = async () => (await log.queuedPrompts(a)).map(({ prompt }) => prompt.text);
+    expect(await queued()).toEqual(["one", "two", "three"]);
+    expect(await log.sessionsWithQueue()).toEqual([a]);
+    await log.append(entry(a, 1, 1, { prompts: [{ promptId: promptId("one"), status: "started" }] }));
+    await log.dropPrompt(a, promptId("two"));
+    expect(await queued()).toEqual(["three"]);
+    expect((await add("five", "k")).stored).toMatchObject({ status: "started" });
+  });
+
+  test("a session has one owner, and only a dead one's may be taken", async () => {
+    await create(log, a);
+    expect(await log.claim(a, other, () => false)).toEqual(me);
+    expect(await log.owned()).toEqual([{ id: a, owner: me }]);
+    expect(await log.claim(a, other, () => true)).toEqual(other);
+    await log.release(a, me);
+    expect((await log.find(a))?.owner).toEqual(other);
+    await log.release(a, other);
+    expect((await log.find(a))?.owner).toBeNull();
+    expect(await log.claim(a, me, () => false)).toEqual(me);
+  });
+
+  test("runs are noted until they end", async () => {
+    await log.putRun({ runId: "r", session: a, owner: me, leader: null });
+    await log.putRun({ runId: "r", session: a, owner: me, leader: { pid: 9, started: "x" } });
+    expect(await log.runs()).toEqual([{ runId: "r", session: a, owner: me, leader: { pid: 9, started: "x" } }]);
+    await log.endRun("r");
+    expect(await log.runs()).toEqual([]);
+  });
+
+  test("a deleted session leaves nothing, its positions are not given again, and its id is free", async () => {
+    await create(log, a);
+    await create(log, b);
+    await log.append(entry(a, 1, 500));
+    await log.append(entry(b, 1, 1));
+    await log.delete(a);
+    expect((await log.list()).map(({ id }) => id)).toEqual([b]);
+    await expect(log.read(a, { after: 0, maxBytes: 1 })).rejects.toMatchObject({ code: "session_not_found" });
+    expect((await log.readAll({ after: 0, maxBytes: 1e6 })).map(({ session: id }) => id)).toEqual([b]);
+    await create(log, a);
+    expect(await log.read(a, { after: 0, maxBytes: 1 })).toEqual([]);
+    await log.append(entry(a, 1, 1));
+    expect(log.position()).toBe(3);
+  });
+
+  test("readers get history, then live, without a gap or a repeat, however slow they are and however short the tail", async () => {
+    const tail = openTail(log, { maxBytes: 2_000 });
+    await create(log, a);
+    await create(log, b);
+    const stop = new AbortController();
+    const last = 120;
+    const read = async (follow: AsyncIterable<EventGroup>, pause: number) => {
+      const seen: string[] = [];
+      for await (const group of follow) {
+        seen.push(`${group.session}${group.first}-${group.last}`);
+        for (let beats = 0; beats < pause; beats += 1) await new Promise((resolve) => setImmediate(resolve));
+        if (group.last === last && group.session === a) break;
+      }
+      return seen;
+    };
+    await log.append(entry(a, 1, 5));
+    await log.append(entry(b, 1, 5));
+    const readers = [0, 1, 7].map((pause) => read(tail.follow(a, { after: 0, signal: stop.signal }), pause));
+    const everything = [0, 3].map((pause) => read(tail.followAll({ after: 0, signal: stop.signal }), pause));
+    for (let from = 6; from <= last; from += 5) {
+      await Promise.all([log.append(entry(b, from, from + 4)), log.append(entry(a, from, from + 4))]);
+      if (from % 3 === 0) await new Promise((resolve) => setImmediate(resolve));
+    }
+    const own = Array.from({ length: last / 5 }, (_, at) => `a${at * 5 + 1}-${at * 5 + 5}`);
+    for (const seen of await Promise.all(readers)) expect(seen).toEqual(own);
+    for (const seen of await Promise.all(everything)) {
+      expect(seen.filter((one) => one.startsWith("a"))).toEqual(own);
+      expect(new Set(seen).size).toBe(seen.length);
+      expect(seen).toHaveLength(2 * own.length);
+    }
+    tail.close();
+  });
+});
+
+describe("sqlite", () => {
+  let folder: string;
+  beforeEach(() => {
+    folder = tempFolder();
+  });
+  afterEach(() => removeFolder(folder));
+  const openLog = (version = "1") => openSqliteLog({ folder, durability: "normal", version });
+
+  test("what was stored is there after opening again, for this user alone", async () => {
+    const log = openLog();
+    await create(log, a);
+    await log.append(entry(a, 1, 9, { checkpoint: { sequence: 9, state: "s" } }));
+    await log.close();
+    expect(statSync(join(folder, LOG_FILE)).mode & 0o077).toBe(0);
+    const again = openLog();
+    expect(spans(await again.read(a, { after: 0, maxBytes: 1 }))).toEqual([[1, 9]]);
+    expect(await again.checkpoint(a)).toEqual({ sequence: 9, state: "s" });
+    await again.close();
+    const newer = openLog("2");
+    expect(await newer.checkpoint(a)).toBeNull();
+    await newer.close();
+  });
+
+  test("deleting gives the room back", async () => {
+    const log = openLog();
+    await create(log, a);
+    for (let from = 1; from < 5_000; from += 500) await log.append(entry(a, from, from + 499));
+    const full = log.size();
+    await log.delete(a);
+    expect(log.size()).toBeLessThan(full / 4);
+    await log.close();
+  });
+
+  test("work is independent of the offset and of the length", async () => {
+    const log = openLog();
+    await create(log, a);
+    const groups = 2_000;
+    const size = 500;
+    const bytes = lines(1, size, (n) => ({ n, text: "word" }));
+    for (let at = 0; at < groups; at += 1) {
+      const first = at * size + 1;
+      const events = { first, last: first + size - 1, bytes };
+      await log.append({ ...entry(a, 1, 1), events, native: null, summary: summaryAt(a, events.last) });
+    }
+    const costs = [];
+    for (const after of [0, 1, 250_000, 499_999, 777_777, 999_999]) {
+      const before = log.work();
+      const [group] = await log.read(a, { after, maxBytes: 1 });
+      expect(group?.first).toBeLessThanOrEqual(after + 1);
+      expect(group?.last).toBeGreaterThan(after);
+      const now = log.work();
+      costs.push([now.rows - before.rows, now.bytes - before.bytes]);
+    }
+    expect(costs).toEqual(costs.map(() => [1, bytes.length]));
+    await log.close();
+  });
+
+  test("a damaged file, and one of another program, are refused by name with what to do", async () => {
+    const log = openLog();
+    await create(log, a);
+    for (let from = 1; from < 3_000; from += 500) await log.append(entry(a, from, from + 499));
+    await log.close();
+    const file = join(folder, LOG_FILE);
+    const bytes = readFileSync(file);
+    // Every page but the first is overwritten: the tables' contents are gone.
+    writeFileSync(file, Buffer.concat([bytes.subarray(0, 8192), Buffer.alloc(bytes.length - 8192, 0x5a)]));
+    expect(openLog).toThrow(/franca\.db is damaged.*backup/s);
+    writeFileSync(file, "this is not a database at all, but long enough to be read as one".repeat(100));
+    expect(openLog).toThrow(/franca\.db is damaged or is no Franca log/);
+    const foreign = join(folder, "foreign");
+    mkdirSync(foreign);
+    const theirs = openDatabase(join(foreign, LOG_FILE));
+    theirs.exec("CREATE TABLE notes (text TEXT)");
+    theirs.close();
+    expect(() => openSqliteLog({ folder: foreign, durability: "normal", version: "1" })).toThrow(/another program/);
+  });
+
+  test("a file of a newer schema is left alone", () => {
+    void openLog().close();
+    const file = join(folder, LOG_FILE);
+    const database = openDatabase(file);
+    database.exec("PRAGMA user_version = 999");
+    database.close();
+    expect(openLog).toThrow(/newer Franca/);
+  });
+});
