@@ -11,7 +11,7 @@ import {
   type ScriptTurn,
   type StreamFault,
 } from "./script.ts";
-import { type ModelServer, pause, sendEvent, sendJson, serveModel, untilGone, type Wire } from "./serve.ts";
+import { flushed, type ModelServer, pause, sendEvent, sendJson, serveModel, untilGone, type Wire } from "./serve.ts";
 
 export const serveAnthropic = (script: Script): Promise<ModelServer> => serveModel(anthropicWire(), script);
 
@@ -88,6 +88,7 @@ async function breakOff(response: ServerResponse, fault: StreamFault, signal: Ab
     case "hang":
       return untilGone(signal);
     case "cut":
+      await flushed(response);
       response.destroy();
       return;
     case "error":

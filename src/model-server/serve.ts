@@ -121,6 +121,13 @@ export function sendEvent(
   });
 }
 
+/** Waits until everything written so far has left: what is cut off afterwards was still heard. */
+export const flushed = (response: ServerResponse): Promise<void> =>
+  new Promise((resolve) => {
+    response.once("close", resolve);
+    response.write(": flush\n\n", () => resolve());
+  });
+
 /** Waits until the caller or the server is gone. */
 export const untilGone = (signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
@@ -131,15 +138,13 @@ export const untilGone = (signal: AbortSignal): Promise<void> =>
 export const pause = (ms: number, signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
     if (signal.aborted || ms <= 0) return resolve();
-    const timer = setTimeout(resolve, ms);
-    signal.addEventListener(
-      "abort",
-      () => {
-        clearTimeout(timer);
-        resolve();
-      },
-      { once: true },
-    );
+    const done = (): void => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", done);
+      resolve();
+    };
+    const timer = setTimeout(done, ms);
+    signal.addEventListener("abort", done);
   });
 
 async function readBody(request: IncomingMessage): Promise<unknown> {

@@ -21,6 +21,8 @@ export function onAssistant(state: State, line: ClaudeAssistant): Report[] {
   const { id, content, stop_reason, usage } = line.message;
   state.settled = false;
   const message = messageFor(state, { id, subagent });
+  // Older versions do not say that a stream broke off: another message comes (transcripts/claude/v197-midstream-cut).
+  if (subagent === undefined && message !== state.streaming) out.push(...failOpen(state.streaming));
   if (subagent === undefined) state.told = message;
   const blocks = content.map(readBlock);
   for (const [index, block] of blocks.entries()) {

@@ -48,7 +48,7 @@ const environment = {
 };
 
 export function launch(options: LaunchOptions): Launch {
-  const { permission_mode, asRoot, resume, fork, model, variant, mode, system_prompt } = options;
+  const { permission_mode, asRoot, resume, fork, model, variant, system_prompt } = options;
   if (permission_mode === "bypass" && asRoot && options.env.IS_SANDBOX !== "1") {
     return { kind: "refused", code: "mode_not_supported", message: ROOT_REFUSED };
   }
@@ -71,7 +71,6 @@ export function launch(options: LaunchOptions): Launch {
       ...(resume === null ? [] : ["--resume", resume, ...(fork ? ["--fork-session"] : [])]),
       ...(model === null ? [] : ["--model", model]),
       ...(variant === null ? [] : ["--effort", variant]),
-      ...(mode === null ? [] : ["--agent", mode]),
       ...(system_prompt === null ? [] : ["--append-system-prompt", system_prompt]),
       ...(mcp === null ? [] : ["--mcp-config", mcp]),
     ],

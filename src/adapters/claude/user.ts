@@ -70,9 +70,10 @@ function onText(state: State, { line, parts, subagent }: Said): Report[] {
   return said({ key, role: "system", kind: "system", parts });
 }
 
-/** What a slash command printed is an answer; outside a turn it only repeats the answer to a control request. */
+/** What a slash command printed is an answer; what a change of the model prints repeats the answer to our request. */
 function commandOutput(state: State, { key, text }: { key: string; text: string }): Report[] {
-  if (!state.working || text === "") return [];
+  const changesModel = [...state.requested.values()].includes("set_model");
+  if (!state.working || changesModel || text === "") return [];
   return said({ key, role: "assistant", kind: "message", parts: [{ type: "text", text }] });
 }
 
