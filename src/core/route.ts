@@ -14,7 +14,7 @@ export interface Route {
   readonly parent?: string;
   /** The line is a request of ours with this id (from the host), or the answer to it (from the agent). */
   readonly request?: string;
-  /** The line is an answer. From the host it answers a request of the agent's, and `request` is an id of the agent's. */
+  /** The line is an answer. From the host it answers the agent, and `request` is an id of the agent's. */
   readonly answer?: boolean;
 }
 

@@ -1,4 +1,4 @@
-/** What `codex exec --json` prints: one JSON object a line, items whole, ids renumbered from `item_0` in every process. */
+/** What `codex exec --json` prints: one JSON object a line, items whole, ids from `item_0` in every process. */
 import { z } from "zod";
 import { type Check, fields, nullish } from "./codex-items.ts";
 import { isBoolean, isNumber, isOneOf, isShape, isString } from "./shape.ts";

@@ -73,7 +73,6 @@ const envelope = ({ number, recorded }: Reply) => ({
   created_at: 0,
   model: recorded.model,
   error: null,
-  output: [] as unknown[],
 });
 
 interface Place {

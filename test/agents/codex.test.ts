@@ -1,6 +1,6 @@
 /** The real Codex through the real runtime, against a scripted model. `npm run test:agents -- codex` */
 import { existsSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { expect, test } from "vitest";
 import {
   answerOf,
@@ -15,6 +15,7 @@ import {
   slowly,
 } from "../support/codex-agent.ts";
 import { turn } from "../support/sessions.ts";
+import { root } from "../support/transcripts.ts";
 
 describeCodex("codex: turns", (start) => {
   test("reads and edits: the file is changed, and the change is told with its diff", async () => {
@@ -107,6 +108,66 @@ describeCodex("codex: turns", (start) => {
     await seen(codex.sessions, id, ({ type }) => type === "turn.ended");
     expect(codex.server.requests.at(-1)?.messages).toContain("as large as a heron");
     expect(ends(await checked(codex, id))).toMatchObject([{ reason: "completed" }]);
+  });
+
+  test("an MCP server's tool is approved, and the server may ask the user itself", async () => {
+    const codex = await start({
+      turns: [
+        calls({ id: "c1", name: "mcp__birds.add", input: { a: 1, b: 2 } }),
+        calls({ id: "c2", name: "mcp__birds.ask", input: {} }),
+        says("Heard."),
+      ],
+    });
+    const mcp = { birds: { command: process.execPath, args: [join(root, "test/support/mcp-server.js")] } };
+    // Without metadata of its own a model is offered the tools of MCP servers directly.
+    const id = await codex.create("s", { model: "scripted-model", permissionMode: "default", mcp });
+    await codex.sessions.prompt(id, { text: "go" });
+    let last = 0;
+    for (const [call, tool] of [
+      ["c1", "birds.add"],
+      ["c2", "birds.ask"],
+    ]) {
+      const asked = await seen(codex.sessions, id, ({ type }) => type === "permission.requested", { after: last });
+      if (asked.type !== "permission.requested") throw new Error(asked.type);
+      last = asked.sequence;
+      expect(asked.data).toMatchObject({ action: "mcp", metadata: { tool, call_id: call } });
+      await codex.sessions.replyPermission(id, asked.data.permission_id, { reply: "always" });
+    }
+    const asked = await seen(codex.sessions, id, ({ type }) => type === "question.requested");
+    if (asked.type !== "question.requested") throw new Error(asked.type);
+    expect(asked.data.questions.map((question) => question.id)).toEqual(["bird", "count", "sure"]);
+    await codex.sessions.replyQuestion(id, asked.data.question_id, [["heron"], ["7"], ["Yes"]]);
+    await seen(codex.sessions, id, ({ type }) => type === "turn.ended");
+    const results = items(await checked(codex, id)).flatMap(({ content }) =>
+      content.flatMap((part) => (part.type === "tool_result" ? [part.output] : [])),
+    );
+    expect(results[0]).toBe("3");
+    expect(JSON.parse(results[1] ?? "")).toEqual({
+      action: "accept",
+      content: { bird: "heron", count: 7, sure: true },
+    });
+  });
+
+  test("files that are added, moved and deleted are told as what happened to them", async () => {
+    const patch = (...lines: string[]) =>
+      calls({ name: "apply_patch", input: ["*** Begin Patch", ...lines, "*** End Patch", ""].join("\n") });
+    const codex = await start({
+      turns: [
+        patch("*** Add File: new.txt", "+hello", "+world"),
+        patch("*** Delete File: new.txt", "*** Update File: README.md", "*** Move to: READ.md", "@@", " # Demo", "+x"),
+        says("Moved."),
+      ],
+    });
+    const id = await codex.create("s");
+    const refs = items(await turn(codex.sessions, id, "go")).flatMap(({ content }) =>
+      content.flatMap((part) => (part.type === "file_ref" ? [part] : [])),
+    );
+    const told = refs.map(({ path, change, diff }) => [basename(path), change, diff]);
+    expect(told[0]).toEqual(["new.txt", "add", "@@ -0,0 +1,2 @@\n+hello\n+world\n"]);
+    expect(told).toContainEqual(["new.txt", "delete", "@@ -1,2 +0,0 @@\n-hello\n-world\n"]);
+    expect(told).toContainEqual(["READ.md", "move", "@@ -1,2 +1,3 @@\n # Demo\n+x\n \n"]);
+    expect(told).toContainEqual(["README.md", "delete", undefined]);
+    await checked(codex, id);
   });
 
   test("two turns, and a prompt while busy: as many ends as prompts, in order", async () => {

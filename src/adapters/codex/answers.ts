@@ -92,13 +92,16 @@ export function replySeen(asked: Asked, result: unknown): Seen {
     return { type: "question", answers: given, cancelled: false };
   }
   const { decision, action, permissions, scope } = fields;
-  const said = typeof decision === "string" ? decision : decision != null ? "amended" : action;
+  const said = typeof decision === "string" ? decision : decision != null ? "amended" : kept(action, fields._meta);
   if (permissions !== undefined) {
     const any = typeof permissions === "object" && permissions !== null && Object.keys(permissions).length > 0;
     return { type: "permission", reply: any ? (scope === "session" ? "always" : "once") : "reject", cancelled: false };
   }
   return { type: "permission", reply: replies.get(said) ?? "reject", cancelled: said === "cancel" || said === "abort" };
 }
+
+const kept = (action: unknown, meta: unknown): unknown =>
+  action === "accept" && shapeOf(meta).persist !== undefined ? "acceptForSession" : action;
 
 /** An amended rule lets the same command pass from now on. */
 const replies: ReadonlyMap<unknown, PermissionReply> = new Map([

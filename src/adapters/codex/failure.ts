@@ -49,7 +49,7 @@ const reasons: ReadonlyMap<string, EndReason> = new Map([
 
 const endReason = (error: TurnError): EndReason => reasons.get(errorCode(error)) ?? "error";
 
-// Quirk: an answer cut by its limit fails the turn with the reason in the message only (transcripts/codex/finish-length).
+// Quirk: an answer cut by its limit fails the turn, with the reason in the message (transcripts/codex/finish-length).
 const INCOMPLETE = /Incomplete response returned, reason: (\w+)/;
 
 function errorCode({ message, codexErrorInfo }: TurnError): string {

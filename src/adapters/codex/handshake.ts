@@ -4,6 +4,7 @@ import type { Report } from "../../core/report.ts";
 import { call, notify, type RpcFailure } from "../../core/rpc.ts";
 import { isThreadResult, type ThreadResult } from "../../dialects/codex.ts";
 import { mcpConfig, permissionMode, threadAccess } from "./launch.ts";
+import { afterAnnouncement } from "./notices.ts";
 import { isLive, type State, start, threadOf } from "./state.ts";
 
 export const REQUEST_TIMEOUT_MS = 60_000;
@@ -81,9 +82,8 @@ export function onThread(
   state.thread = result.thread.id;
   const thread = threadOf(state, result.thread.id);
   if (resumed) thread.counted = null;
-  const announced = announce(state, result);
   if (isLive(state)) state.phase = "ready";
-  return [announced];
+  return afterAnnouncement(state, announce(state, result));
 }
 
 function announce(state: State, result: ThreadResult): Report {
@@ -115,7 +115,8 @@ export function onThreadFailed(state: State, failure: RpcFailure, at: number): (
   state.waiting = [];
   const error = { message: failure.message, code: codeOf(failure), details: { rpc_code: failure.code } };
   const told: Report = { type: "error", ...error, fatal: true };
-  return waited ? [told, { type: "end", reason: "error", error }] : [told];
+  const reports = afterAnnouncement(state, told);
+  return waited ? [...reports, { type: "end", reason: "error", error }] : reports;
 }
 
 /** A request that Codex refused outside of any turn. */

@@ -61,6 +61,13 @@ export function onNotice(state: State, line: Notice): Report[] {
   }
 }
 
+/** The session is announced first; what was said before that follows. */
+export function afterAnnouncement(state: State, announcement: Report): Report[] {
+  const { early } = state;
+  state.early = [];
+  return [announcement, ...early];
+}
+
 /** A status item that begins and ends at once. */
 export function notice(
   state: State,
@@ -72,10 +79,13 @@ export function notice(
     ...statusHead({ key, nativeId: null, thread }),
     content: [{ type: "status" as const, label, detail }],
   };
-  return [
+  const told: Report[] = [
     { type: "open", item },
     { type: "close", key, status: "completed" },
   ];
+  if (state.thread !== null) return told;
+  state.early.push(...told);
+  return [];
 }
 
 export function onHook(state: State, { method, params }: NotificationOf<"hook/started" | "hook/completed">): Report[] {

@@ -1,4 +1,4 @@
-/** What Codex asks of us → permissions and questions. What we cannot give is refused at once, so that it never waits. */
+/** What Codex asks of us → permissions and questions. What we cannot give is refused at once: it never waits. */
 import type { Send } from "../../core/adapter.ts";
 import { unreachable } from "../../core/fold.ts";
 import type { PermissionReport, Report } from "../../core/report.ts";

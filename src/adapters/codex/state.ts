@@ -1,5 +1,6 @@
-/** What the Codex adapter remembers: one thread of its own, the threads of spawned agents, and two kinds of requests. */
+/** What the Codex adapter remembers: its own thread, the threads of spawned agents, and requests of both sides. */
 import type { AgentCommand, LaunchOptions } from "../../core/adapter.ts";
+import type { Report } from "../../core/report.ts";
 import { type RpcId, type RpcState, startRpc } from "../../core/rpc.ts";
 import type { FileChange } from "../../dialects/codex.ts";
 import type { SessionChange } from "../../protocol/commands.ts";
@@ -77,9 +78,11 @@ export interface State {
   readonly background: Map<string, BackgroundWork & { readonly call_id: string }>;
   /** Items that ended with their turn: what Codex says about them later is no news. */
   readonly dropped: Set<string>;
-  /** Notices have no name of their own, so they are numbered; with the time, because a new connection starts at zero. */
+  /** Notices have no names, so they are numbered; with the time, because a new connection starts at zero. */
   notices: number;
   at: number;
+  /** What was said about the connection before the session was announced. */
+  early: Report[];
   /** Somebody asked for a turn: the next `turn/started` is theirs. */
   requested: boolean;
   /** We, or the host of a recording, interrupted the running turn. */
@@ -107,6 +110,7 @@ export const start = (): State => ({
   dropped: new Set(),
   notices: 0,
   at: 0,
+  early: [],
   requested: false,
   interrupted: false,
   interruptWhenKnown: false,

@@ -1,4 +1,4 @@
-/** Codex → reports. One app-server speaks for many threads; the session's own is its conversation, others are agents. */
+/** Codex → reports. An app-server speaks for many threads; the session's own is its conversation, others are agents. */
 import type { AdapterInput, Send } from "../../core/adapter.ts";
 import { type Fold, unreachable } from "../../core/fold.ts";
 import type { Report } from "../../core/report.ts";
@@ -260,9 +260,10 @@ function onTurnRefused(state: State, failure: RpcFailure): Report[] {
 
 function onDisconnected(state: State, at: number): Report[] {
   disconnect(state.rpc);
+  const { early } = state;
   // Only the counter of requests goes on: what the process knew is gone with it.
   Object.assign(state, { ...start(), rpc: state.rpc, at });
-  return [];
+  return early;
 }
 
 /** What we said, in a recording. Answers are understood by what they answer, requests by what will answer them. */

@@ -7,6 +7,7 @@ import { clean, interrupt } from "./encode.ts";
 import { attemptOf, errorReport, failedEnd } from "./failure.ts";
 import { breakOff, leaveTools } from "./items.ts";
 import { permissionMode } from "./launch.ts";
+import { afterAnnouncement } from "./notices.ts";
 import { endModelStep, isLive, ownThread, type State, threadOf } from "./state.ts";
 
 /** A thread is announced. Our own was announced by the answer to our request, unless that is not in the recording. */
@@ -29,9 +30,12 @@ export function startThread(state: State, thread: NativeThread): Report[] {
     model: thread.model ?? null,
     directory: thread.cwd ?? null,
   };
-  return [
-    { type: "session", native_session_id: thread.id, metadata, ...(typeof name === "string" && { title: name }) },
-  ];
+  return afterAnnouncement(state, {
+    type: "session",
+    native_session_id: thread.id,
+    metadata,
+    ...(typeof name === "string" && { title: name }),
+  });
 }
 
 /** Codex has taken the prompt and named its turn. */
@@ -90,7 +94,7 @@ function endOf({ interrupted, cancelled }: State, { status, error }: Completed["
   return { type: "end", reason: cancelled && !interrupted ? "rejected" : "aborted" };
 }
 
-/** The turn's diff grows with every change and is repeated after every model call: it is told once, when it is whole. */
+/** The turn's diff grows with every change and is repeated after every model call: it is told once, when whole. */
 export function onDiff(state: State, { threadId, diff }: ParamsOf<"turn/diff/updated">): Report[] {
   if (threadOf(state, threadId).subagent === null) state.diff = diff;
   return [];

@@ -1,4 +1,4 @@
-/** Token counts: Codex repeats its thread's total after every model call and at other moments; only the gain is reported. */
+/** Token counts: Codex repeats its thread's total after every model call and at other times; the gain is reported. */
 import type { UsageReport } from "../../core/report.ts";
 import type { ParamsOf, TokenCounts } from "../../dialects/codex.ts";
 import type { Tokens } from "../../protocol/events.ts";
