@@ -1,6 +1,6 @@
 /** The lines of the documents, run as they are printed: curl, code and terminal. */
 import { execFile } from "node:child_process";
-import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
@@ -43,33 +43,40 @@ async function run({ home, url }: Shell, command: string, args: readonly string[
   return stdout.replaceAll(url, PRINTED_URL);
 }
 
-const files = ["docs/api.md", "README.md"].filter((file) => existsSync(join(root, file)));
+const documents = [
+  { file: "docs/api.md", curl: "With curl", code: "From code", terminal: "From the terminal" },
+  { file: "README.md", curl: "Five lines", code: "Five lines", terminal: "Five lines" },
+];
 
-describe.each(files)("%s", (file) => {
+describe.each(documents)("$file", ({ file, curl, code, terminal }) => {
   test("curl", async () => {
     const shell = await open();
-    const [block = ""] = blocks(file, { heading: "With curl", language: "sh" });
+    const lines = commands(file, { heading: curl }).filter((line) => line.startsWith("curl"));
+    expect(lines).toHaveLength(3);
     const output: string[] = [];
-    for (const line of block.trim().split("\n")) {
-      output.push(await run(shell, "sh", ["-c", line.replaceAll(PRINTED_URL, shell.url)]));
-    }
+    for (const line of lines) output.push(await run(shell, "sh", ["-c", line.replaceAll(PRINTED_URL, shell.url)]));
     expect(output[0]).toContain('"healthy":true');
-    expect(output.join("\n")).toMatch(/"type":"turn.ended"/);
-    expect(output.join("\n")).toContain("Hello, world");
+    expect(output[1]).toMatch(/"type":"turn.ended"/);
+    expect(JSON.parse(output[2] ?? "")).toMatchObject({ hasMore: false });
   });
 
   test("code", async () => {
     const shell = await open();
-    const [block = ""] = blocks(file, { heading: "From code", language: "js" });
+    const [block = ""] = blocks(file, { heading: code, language: "js" });
     writeFileSync(join(shell.home, "example.mjs"), block.replaceAll(PRINTED_URL, shell.url));
     expect(await run(shell, process.execPath, ["example.mjs"])).toContain("Hello, world");
   });
 
   test("terminal", async () => {
     const shell = await open();
-    const [block = ""] = blocks(file, { heading: "From the terminal", language: "sh" });
-    const output: string[] = [];
-    for (const line of block.trim().split("\n")) output.push(await run(shell, "sh", ["-c", line]));
-    expect(output[0]).toBe("Hello, world\n");
+    copyFileSync(join(root, "transcripts/codex/read-edit/native.jsonl"), join(shell.home, "recording.jsonl"));
+    const lines = commands(file, { heading: terminal }).filter((line) => line.startsWith("franca"));
+    expect(lines.length).toBeGreaterThan(2);
+    // A line whose program fails, fails the test.
+    const [first] = await Promise.all(lines.map((line) => run(shell, "bash", ["-o", "pipefail", "-c", line])));
+    expect(first).not.toBe("");
   });
 });
+
+const commands = (file: string, { heading }: { heading: string }): string[] =>
+  blocks(file, { heading, language: "sh" }).flatMap((block) => block.trim().split("\n"));
