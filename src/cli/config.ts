@@ -23,6 +23,10 @@ export const Settings = z.strictObject({
   watchdogMs: z.number().int().min(100).max(MAX_WATCHDOG_MS),
   passEnv: z.array(z.string().min(1)),
   logLevel: z.enum(["silent", "error", "warn", "info", "debug"]),
+  /** The OpenCode surface also at the root. */
+  opencodeRoot: z.boolean(),
+  opencodeMessages: z.enum(["turn", "step"]),
+  opencodeDeltas: z.enum(["today", "legacy"]),
 });
 export type Settings = z.infer<typeof Settings>;
 
@@ -56,6 +60,9 @@ export async function loadSettings({ flags, env }: LoadOptions): Promise<LoadedS
     watchdogMs: given.watchdogMs ?? null,
     passEnv: given.passEnv ?? [],
     logLevel: given.logLevel ?? "warn",
+    opencodeRoot: given.opencodeRoot ?? false,
+    opencodeMessages: given.opencodeMessages ?? "turn",
+    opencodeDeltas: given.opencodeDeltas ?? "today",
   };
 }
 
@@ -104,6 +111,7 @@ async function loadConfig(file: string): Promise<unknown> {
 type Key = keyof Settings;
 
 const numbers: ReadonlySet<Key> = new Set<Key>(["port", "watchdogMs"]);
+const switches: ReadonlySet<Key> = new Set<Key>(["opencodeRoot"]);
 const lists: ReadonlySet<Key> = new Set<Key>(["corsAllowOrigin", "passEnv"]);
 const keys: readonly Key[] = Settings.keyof().options;
 
@@ -126,7 +134,7 @@ function fromFlags(flags: Readonly<Record<string, unknown>>): Partly {
   for (const key of keys) {
     const value = flags[key];
     // Commander says `true` for a token that only was not refused.
-    if (value === undefined || value === true) continue;
+    if (value === undefined || (value === true && !switches.has(key))) continue;
     const typed = typeof value === "string" ? fromText(key, value) : value;
     Object.assign(given, validateOne({ key, value: typed, source: flagOf(key) }));
   }
@@ -135,6 +143,8 @@ function fromFlags(flags: Readonly<Record<string, unknown>>): Partly {
 
 function fromText(key: Key, text: string): unknown {
   if (numbers.has(key)) return /^-?\d+$/.test(text) ? Number(text) : text;
+  if (switches.has(key))
+    return ["1", "true", "yes"].includes(text) || (["0", "false", "no"].includes(text) ? false : text);
   if (!lists.has(key)) return text;
   return text
     .split(",")

@@ -24,14 +24,14 @@ export function drawText({
   const widths = shares.map((share) => Math.max(6, Math.floor((room * share) / total)));
   const line = (cells: readonly string[]): string =>
     cells
-      .map((cell, index) => fit(cell, widths[index] ?? 0))
+      .map((cell, index) => fitted(cell, widths[index] ?? 0))
       .join(GAP)
       .trimEnd();
   const head = `${" ".repeat(numbers)}   ${line(titles)}`;
   const body = rows.map((row) => {
     const number = row.native === "" || row.line === null ? "" : String(row.line);
     const [native = "", universal = "", openCode = "", takopi = "", why = ""] = cellsOf(row).map((cell, index) =>
-      fit(cell, widths[index] ?? 0),
+      fitted(cell, widths[index] ?? 0),
     );
     const edge = /session\.(status|idle)/.test(openCode);
     return [
@@ -55,7 +55,7 @@ const visible = (head: string, widths: readonly number[]): number =>
     widths.reduce((sum, one) => sum + one + GAP.length, 0),
   );
 
-function fit(text: string, width: number): string {
+function fitted(text: string, width: number): string {
   const line = text.replaceAll(/\s+/g, " ");
   return line.length <= width ? line.padEnd(width) : `${line.slice(0, width - 1)}…`;
 }

@@ -16,6 +16,19 @@ export function addServeOptions(command: Command): Command {
     .option("--default-agent <agent>", "for sessions that name none (default: mock)")
     .option("--watchdog-ms <ms>", "how long a silent agent with nothing open may be silent")
     .option("--pass-env <name>", "environment variables agents get besides the usual ones (repeatable)", list)
+    .option("--opencode-root", "OpenCode's API also at the root, not only at /opencode")
+    .addOption(
+      new Option("--opencode-messages <form>", "there, one assistant message per turn or per model step").choices([
+        "turn",
+        "step",
+      ]),
+    )
+    .addOption(
+      new Option("--opencode-deltas <form>", "there, text in today's form or as older clients read it").choices([
+        "today",
+        "legacy",
+      ]),
+    )
     .addOption(
       new Option("--log-level <level>", "on standard error (default: warn)").choices([
         "silent",

@@ -14,13 +14,11 @@ import { routes } from "./api/index.ts";
 import { isLoopback } from "./auth.ts";
 import { createHttpServer, type Surface } from "./http.ts";
 import { openMetrics } from "./metrics.ts";
+import { openCodeSurface } from "./opencode/index.ts";
 import { version } from "./version.ts";
 
 /** Agents that run inside this process. */
 const inProcess: Readonly<Record<string, InProcessAgent>> = { mock: createMock() };
-
-/** Dialects beside the universal API. */
-const surfaces: readonly Surface[] = [];
 
 const MAX_BODY_BYTES = 10 * 1024 * 1024;
 const HEARTBEAT_MS = 15_000;
@@ -73,6 +71,9 @@ export interface DaemonOptions extends RuntimeSettings {
   readonly defaultAgent: string;
   readonly maxBodyBytes?: number;
   readonly heartbeatMs?: number;
+  readonly opencodeRoot?: boolean;
+  readonly opencodeMessages?: "turn" | "step";
+  readonly opencodeDeltas?: "today" | "legacy";
 }
 
 export interface Daemon {
@@ -108,7 +109,7 @@ export async function openDaemon(options: DaemonOptions): Promise<Daemon> {
         stopped: stopped.signal,
       },
       routes,
-      surfaces,
+      surfaces: surfacesOf(options),
     });
     const address = await listen(server, { host, port });
     const url = urlOf({ host, port: address.port });
@@ -122,6 +123,17 @@ export async function openDaemon(options: DaemonOptions): Promise<Daemon> {
     lock?.release();
     throw error;
   }
+}
+
+/** Dialects beside the universal API. */
+function surfacesOf({ opencodeRoot, opencodeMessages, opencodeDeltas }: DaemonOptions): readonly Surface[] {
+  return [
+    openCodeSurface({
+      root: opencodeRoot ?? false,
+      messages: opencodeMessages ?? "turn",
+      deltas: opencodeDeltas ?? "today",
+    }),
+  ];
 }
 
 interface Closing {

@@ -1,0 +1,176 @@
+/** What the server says about itself and its place: providers, agents, config, project. Empty where there is nothing. */
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { z } from "zod";
+import { DEFAULT_MODEL, OPENCODE_VERSION, projectId } from "../../projections/opencode/index.ts";
+import { json, type OpenCodeAnswer, type OpenCodeCall, type OpenCodeRoute } from "./call.ts";
+import type { OpenCodeAgent, Provider } from "./catalogue.ts";
+import { branchOf, gitStatus } from "./git.ts";
+
+const empty = (path: string, value: unknown, partial: string): OpenCodeRoute => ({
+  method: "GET",
+  path,
+  partial,
+  handle: async () => json(value),
+});
+
+const OWN = "It belongs to the agents themselves.";
+
+export const aboutRoutes: readonly OpenCodeRoute[] = [
+  { method: "GET", path: "/global/health", handle: async () => json({ healthy: true, version: OPENCODE_VERSION }) },
+  { method: "GET", path: "/api/health", handle: async () => json({ healthy: true }) },
+  { method: "GET", path: "/config", partial: "The model to begin with; the rest is the agents' own.", handle: config },
+  { method: "GET", path: "/global/config", partial: "As `/config`.", handle: config },
+  { method: "GET", path: "/config/providers", handle: configProviders },
+  { method: "GET", path: "/provider", handle: providers },
+  empty("/provider/auth", {}, "Always empty: agents log in by themselves."),
+  { method: "GET", path: "/agent", handle: async ({ catalogue }) => json(await catalogue.agents()) },
+  empty("/command", [], "Always empty: agents do not tell their commands; `/session/{sessionID}/command` takes them."),
+  empty("/skill", [], `Always empty. ${OWN}`),
+  empty("/mcp", {}, `Always empty. ${OWN}`),
+  empty("/lsp", [], "Always empty: there are no language servers."),
+  empty("/formatter", [], "Always empty: there are no formatters."),
+  empty("/experimental/capabilities", { backgroundSubagents: false }, "None are claimed."),
+  empty("/experimental/console", { consoleManagedProviders: [], switchableOrgCount: 0 }, "There is no console."),
+  empty("/experimental/resource", {}, `Always empty. ${OWN}`),
+  empty("/experimental/workspace", [], "Always empty: there are no workspaces."),
+  empty("/experimental/workspace/status", [], "Always empty: there are no workspaces."),
+  { method: "GET", path: "/path", handle: paths },
+  { method: "GET", path: "/project", handle: async (call) => json(await projects(call)) },
+  { method: "GET", path: "/project/current", handle: async ({ directory }) => json(await project(directory)) },
+  {
+    method: "GET",
+    path: "/project/{projectID}/directories",
+    handle: async ({ directory }) => json([{ directory }]),
+  },
+  { method: "GET", path: "/vcs", handle: vcs },
+  {
+    method: "GET",
+    path: "/vcs/status",
+    handle: async ({ directory }) =>
+      json(
+        (await gitStatus(directory)).map(({ path: file, added: additions, removed: deletions, status }) => ({
+          file,
+          additions,
+          deletions,
+          status,
+        })),
+      ),
+  },
+  { method: "POST", path: "/log", handle: log },
+  { method: "GET", path: "/api/location", handle: async ({ directory }) => json(location(directory)) },
+  {
+    method: "GET",
+    path: "/api/agent",
+    handle: async (call) => located(call, (await call.catalogue.agents()).map(nextAgent)),
+  },
+  {
+    method: "GET",
+    path: "/api/provider",
+    handle: async (call) => located(call, (await call.catalogue.providers()).map(nextProvider)),
+  },
+  {
+    method: "GET",
+    path: "/api/model",
+    handle: async (call) => located(call, (await call.catalogue.providers()).flatMap(nextModels)),
+  },
+  ...["integration", "reference", "command", "skill"].map(
+    (name): OpenCodeRoute => ({
+      method: "GET",
+      path: `/api/${name}`,
+      partial: `Always empty. ${OWN}`,
+      handle: async (call) => located(call, []),
+    }),
+  ),
+];
+
+async function config({ agent }: OpenCodeCall): Promise<OpenCodeAnswer> {
+  return json({ model: `${agent}/${DEFAULT_MODEL}`, share: "disabled", autoupdate: false });
+}
+
+const asProvider = ({ defaultModel: _, ...provider }: Provider) => provider;
+const defaults = (all: readonly Provider[]) =>
+  Object.fromEntries(all.map(({ id, defaultModel }) => [id, defaultModel]));
+
+/** The agent that a client begins with is first. */
+async function ordered({ catalogue, agent }: OpenCodeCall): Promise<readonly Provider[]> {
+  const all = await catalogue.providers();
+  return [...all.filter(({ id }) => id === agent), ...all.filter(({ id }) => id !== agent)];
+}
+
+async function configProviders(call: OpenCodeCall): Promise<OpenCodeAnswer> {
+  const all = await ordered(call);
+  return json({ providers: all.map(asProvider), default: defaults(all) });
+}
+
+async function providers(call: OpenCodeCall): Promise<OpenCodeAnswer> {
+  const all = await ordered(call);
+  return json({ all: all.map(asProvider), default: defaults(all), connected: all.map(({ id }) => id) });
+}
+
+async function paths({ directory }: OpenCodeCall): Promise<OpenCodeAnswer> {
+  const home = homedir();
+  const state = join(home, ".local", "state", "opencode");
+  const folder = join(home, ".config", "opencode");
+  return json({ home, state, config: folder, worktree: directory, directory });
+}
+
+async function project(directory: string) {
+  const vcs = (await branchOf(directory)) === null ? {} : { vcs: "git" };
+  return { id: projectId(directory), worktree: directory, ...vcs, time: { created: 0, updated: 0 }, sandboxes: [] };
+}
+
+async function projects({ sessions, directory }: OpenCodeCall) {
+  const all = new Set([directory, ...(await sessions.list()).map((session) => session.directory)]);
+  return Promise.all([...all].filter((one) => one !== "").map(project));
+}
+
+async function vcs({ directory }: OpenCodeCall): Promise<OpenCodeAnswer> {
+  const branch = await branchOf(directory);
+  return json(branch === null ? {} : { branch });
+}
+
+const Log = z.looseObject({ service: z.string(), level: z.string(), message: z.string() });
+
+async function log(call: OpenCodeCall): Promise<OpenCodeAnswer> {
+  const { service, level, message } = await call.body(Log);
+  const fields = { service, message: message.slice(0, 1_000) };
+  if (level === "error") call.logger.error("client.logged", fields);
+  else if (level === "warn") call.logger.warn("client.logged", fields);
+  else call.logger.debug("client.logged", fields);
+  return json(true);
+}
+
+const location = (directory: string) => ({ directory, project: { id: projectId(directory), directory } });
+const located = ({ directory }: OpenCodeCall, data: readonly unknown[]): OpenCodeAnswer =>
+  json({ location: location(directory), data });
+
+const request = { headers: {}, body: {} };
+
+const nextAgent = ({ name, description, mode }: OpenCodeAgent) => ({
+  id: name,
+  request,
+  description,
+  mode,
+  hidden: false,
+  permissions: [],
+});
+
+const nextProvider = ({ id, name }: Provider) => ({ id, name, api: { type: "native", settings: {} }, request });
+
+function nextModels({ id: providerID, models }: Provider) {
+  return Object.values(models).map(({ id, name, limit, variants }) => ({
+    id,
+    providerID,
+    name,
+    api: { id, type: "native", settings: {} },
+    capabilities: { tools: true, input: ["text", "image"], output: ["text"] },
+    request,
+    variants: Object.keys(variants ?? {}).map((variant) => ({ id: variant, headers: {}, body: {} })),
+    time: { released: 0 },
+    cost: [],
+    status: "active",
+    enabled: true,
+    limit,
+  }));
+}

@@ -1,0 +1,62 @@
+/** What a prompt carries besides text. Pasted pictures come as data: they are kept as files, which agents can read. */
+import { createHash } from "node:crypto";
+import { mkdir, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { Attachment } from "../../protocol/commands.ts";
+import { ApiError } from "../../protocol/errors.ts";
+import type { PromptPart } from "./prompts.ts";
+
+export interface Carried {
+  readonly text: string;
+  readonly attachments: readonly Attachment[];
+}
+
+export async function keepAttachments(
+  parts: readonly PromptPart[],
+  { session }: { session: string },
+): Promise<Carried> {
+  const texts: string[] = [];
+  const attachments: Attachment[] = [];
+  for (const part of parts) {
+    switch (part.type) {
+      case "text":
+        if (part.text !== undefined && part.synthetic !== true) texts.push(part.text);
+        break;
+      case "file":
+        attachments.push(await attachment(part, { session }));
+        break;
+      case "agent":
+        // The person wrote `@name` in the text as well; the agent decides what to do with it.
+        break;
+      default:
+        throw new ApiError("not_supported", `A prompt cannot have a part of type ${part.type} here.`);
+    }
+  }
+  if (texts.length === 0 && attachments.length === 0) throw new ApiError("invalid_request", "The prompt is empty.");
+  return { text: texts.join("\n"), attachments };
+}
+
+async function attachment(part: PromptPart, { session }: { session: string }): Promise<Attachment> {
+  const { url = "", mime, filename } = part;
+  const described = { ...(mime === undefined ? {} : { mime }), ...(filename === undefined ? {} : { filename }) };
+  if (url.startsWith("file:")) return { path: fileURLToPath(withoutQuery(url)), ...described };
+  const [, type, base64, data] = /^data:([^;,]*)((?:;[^,]*)?;base64)?,(.*)$/s.exec(url) ?? [];
+  if (data === undefined) throw new ApiError("invalid_request", "A file part needs a `file:` or `data:` url.");
+  const bytes = base64 === undefined ? Buffer.from(decodeURIComponent(data)) : Buffer.from(data, "base64");
+  const folder = join(tmpdir(), "franca-attachments", session);
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const name = createHash("sha256").update(bytes).digest("hex").slice(0, 16);
+  const path = join(folder, `${name}${extension(mime ?? type ?? "")}`);
+  await writeFile(path, bytes, { mode: 0o600 });
+  return { path, ...described };
+}
+
+/** Line ranges of a file are OpenCode's own addition to the url. */
+const withoutQuery = (url: string): string => url.split("?")[0] ?? url;
+
+const extension = (mime: string): string => {
+  const [, kind] = /^[a-z]+\/([a-z0-9]+)/.exec(mime) ?? [];
+  return kind === undefined ? "" : `.${kind === "plain" ? "txt" : kind}`;
+};

@@ -1,0 +1,108 @@
+/** What a route of the OpenCode surface gets and gives, and how errors are told in OpenCode's own shapes. */
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { z } from "zod";
+import { ApiError } from "../../protocol/errors.ts";
+import { readJson } from "../request.ts";
+import type { ServerContext } from "../route.ts";
+import type { Catalogue } from "./catalogue.ts";
+import type { Retelling } from "./retelling.ts";
+import type { Streams } from "./stream.ts";
+import type { Turns } from "./turns.ts";
+
+export interface OpenCodeContext extends ServerContext {
+  readonly retelling: Retelling;
+  readonly catalogue: Catalogue;
+  readonly turns: Turns;
+  readonly streams: Streams;
+}
+
+export interface OpenCodeCall extends OpenCodeContext {
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: Readonly<Record<string, string>>;
+  readonly directory: string;
+  /** The agent that a session without a model gets: the daemon's, or the one named in the address. */
+  readonly agent: string;
+  readonly incoming: IncomingMessage;
+  readonly outgoing: ServerResponse;
+  readonly body: <Schema extends z.ZodType>(schema: Schema) => Promise<z.infer<Schema>>;
+}
+
+/** What a handler gives: a value to send as JSON, nothing (204), or the word that it has answered itself. */
+export type OpenCodeAnswer = { readonly json: unknown } | "empty" | "sent";
+
+export interface OpenCodeRoute {
+  readonly method: "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
+  /** As in OpenCode's document: `/session/{sessionID}`. */
+  readonly path: string;
+  /** What is missing, where something is. */
+  readonly partial?: string;
+  readonly handle: (call: OpenCodeCall) => Promise<OpenCodeAnswer>;
+}
+
+export const json = (value: unknown): OpenCodeAnswer => ({ json: value });
+
+/** The directory of a request: by query, by header (URL-encoded), else where the daemon runs. */
+export function directoryOf({
+  query,
+  headers,
+}: {
+  query: Readonly<Record<string, string>>;
+  headers: IncomingMessage["headers"];
+}): string {
+  const header = headers["x-opencode-directory"];
+  const given = query.directory ?? query["location[directory]"] ?? (typeof header === "string" ? decoded(header) : "");
+  return given === "" ? process.cwd() : given;
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+/** Both versions of the SDK send a body or none; fields that we do not know are not ours to refuse. */
+export async function readBody<Schema extends z.ZodType>(
+  incoming: IncomingMessage,
+  schema: Schema,
+  { maxBytes }: { maxBytes: number },
+): Promise<z.infer<Schema>> {
+  const value = await readJson(incoming, { maxBytes, optional: true });
+  const result = schema.safeParse(value);
+  if (result.success) return result.data;
+  const [issue] = result.error.issues;
+  const where = issue?.path.join(".") ?? "";
+  throw new ApiError(
+    "invalid_request",
+    `The body${where === "" ? "" : `: \`${where}\``}: ${issue?.message ?? "wrong"}`,
+  );
+}
+
+/** An error in the words that OpenCode's clients show. */
+export function errorBody(error: ApiError): { readonly status: number; readonly body: unknown } {
+  const { status, message, code } = error;
+  switch (code) {
+    case "permission_not_found":
+      return { status, body: { _tag: "PermissionNotFoundError", requestID: "", message } };
+    case "question_not_found":
+      return { status, body: { _tag: "QuestionNotFoundError", requestID: "", message } };
+    case "already_answered":
+    case "session_already_exists":
+    case "session_ended":
+    case "session_owned":
+      return { status, body: { _tag: "ConflictError", message, resource: code } };
+    default:
+      break;
+  }
+  if (status === 404) return { status, body: { name: "NotFoundError", data: { message } } };
+  if (status < 500) return { status, body: { name: "BadRequest", data: { message, kind: "Payload" } } };
+  return { status, body: { name: "UnknownError", data: { message } } };
+}
+
+export const notSupported = (what: string): ApiError => new ApiError("not_supported", what);
+
+export const sessionMissing = (id: string): ApiError => new ApiError("session_not_found", `Session not found: ${id}`);
+
+/** A body that may be absent. */
+export const anyBody = z.looseObject({});

@@ -1,0 +1,125 @@
+/** Agents as OpenCode's providers, their models as its models, their modes as its agents. */
+import { DEFAULT_MODE, DEFAULT_MODEL } from "../../projections/opencode/index.ts";
+import type { AgentSummary, ModelSummary } from "../../protocol/resources.ts";
+import type { Sessions } from "../../runtime/contract.ts";
+
+export interface Catalogue {
+  readonly providers: () => Promise<readonly Provider[]>;
+  readonly agents: () => Promise<readonly OpenCodeAgent[]>;
+}
+
+export interface Provider {
+  readonly id: string;
+  readonly name: string;
+  readonly source: "custom";
+  readonly env: readonly string[];
+  readonly options: Readonly<Record<string, unknown>>;
+  readonly models: Readonly<Record<string, OpenCodeModel>>;
+  readonly defaultModel: string;
+}
+
+export interface OpenCodeAgent {
+  readonly name: string;
+  readonly description: string;
+  readonly mode: "primary";
+  readonly native: boolean;
+  readonly permission: readonly unknown[];
+  readonly options: Readonly<Record<string, unknown>>;
+}
+
+/** Which agents are installed changes seldom; the TUI asks for it seven times when it starts. */
+const FRESH_MS = 15_000;
+export const PLAN_MODE = "plan";
+
+export function openCatalogue(sessions: Sessions): Catalogue {
+  const providers = cached(async () => {
+    const agents = (await sessions.agents()).filter(
+      ({ installed, capabilities }) => installed && !isOffline(capabilities),
+    );
+    return Promise.all(agents.map((agent) => describeProvider(sessions, agent)));
+  });
+  const modes = cached(async () => {
+    const known = await providers();
+    const all = await Promise.all(known.map(({ id }) => sessions.modes(id)));
+    const described = new Map<string, OpenCodeAgent>();
+    described.set(DEFAULT_MODE, modeAs(DEFAULT_MODE, "The agent's own default mode."));
+    described.set(PLAN_MODE, modeAs(PLAN_MODE, "Looks and plans, changes nothing; for agents that can."));
+    for (const [index, list] of all.entries()) {
+      for (const { id, description } of list) {
+        const of = known[index]?.name ?? "";
+        if (!described.has(id)) described.set(id, modeAs(id, `${of}: ${description}`));
+      }
+    }
+    return [...described.values()];
+  });
+  return { providers, agents: modes };
+}
+
+const isOffline = (capabilities: Readonly<Record<string, unknown>>): boolean => capabilities.offline === true;
+
+const modeAs = (name: string, description: string): OpenCodeAgent => ({
+  name,
+  description,
+  mode: "primary",
+  native: true,
+  permission: [],
+  options: {},
+});
+
+async function describeProvider(sessions: Sessions, { id, name }: AgentSummary): Promise<Provider> {
+  const { models, defaultModel } = await sessions.models(id).catch(() => ({ models: [], defaultModel: undefined }));
+  const own: ModelSummary = { id: DEFAULT_MODEL, name: `${name}'s own choice` };
+  const all = [own, ...models.filter((model) => model.id !== DEFAULT_MODEL)];
+  return {
+    id,
+    name,
+    source: "custom",
+    env: [],
+    options: {},
+    models: Object.fromEntries(all.map((model) => [model.id, modelAs(id, model)])),
+    defaultModel: defaultModel ?? DEFAULT_MODEL,
+  };
+}
+
+export type OpenCodeModel = ReturnType<typeof modelAs>;
+
+const media = { text: true, audio: false, image: true, video: false, pdf: false } as const;
+
+function modelAs(providerID: string, { id, name, variants }: ModelSummary) {
+  return {
+    id,
+    providerID,
+    api: { id, url: "", npm: "" },
+    name: name ?? id,
+    capabilities: {
+      temperature: false,
+      reasoning: true,
+      attachment: true,
+      toolcall: true,
+      input: media,
+      output: { ...media, image: false },
+      interleaved: false,
+    },
+    // Agents do not tell prices and limits: nothing is claimed about them.
+    cost: { input: 0, output: 0, cache: { read: 0, write: 0 } },
+    limit: { context: 0, output: 0 },
+    status: "active" as const,
+    options: {},
+    headers: {},
+    release_date: "",
+    ...(variants === undefined ? {} : { variants: Object.fromEntries(variants.map((variant) => [variant, {}])) }),
+  };
+}
+
+function cached<Value>(make: () => Promise<Value>): () => Promise<Value> {
+  let made: { readonly value: Promise<Value>; readonly at: number } | null = null;
+  return () => {
+    if (made !== null && Date.now() - made.at < FRESH_MS) return made.value;
+    const value = make();
+    made = { value, at: Date.now() };
+    value.catch(() => {
+      made = null;
+    });
+    return value;
+  };
+}

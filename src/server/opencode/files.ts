@@ -1,0 +1,190 @@
+/** Files of the session's directory: listed, read and searched, inside it only, each with a bound. */
+import { readdir, readFile, realpath, stat } from "node:fs/promises";
+import { extname, join, relative, resolve, sep } from "node:path";
+import { ApiError } from "../../protocol/errors.ts";
+import { json, type OpenCodeAnswer, type OpenCodeCall, type OpenCodeRoute } from "./call.ts";
+import { gitStatus } from "./git.ts";
+
+const MAX_FILE_BYTES = 2 * 1024 * 1024;
+const MAX_ENTRIES = 5_000;
+const MAX_WALKED = 20_000;
+const MAX_FOUND = 100;
+const MAX_LINE = 2_000;
+const SEARCH_MS = 5_000;
+
+export const fileRoutes: readonly OpenCodeRoute[] = [
+  { method: "GET", path: "/file", handle: listFiles },
+  { method: "GET", path: "/file/content", handle: readContent },
+  { method: "GET", path: "/file/status", handle: async ({ directory }) => json(await gitStatus(directory)) },
+  { method: "GET", path: "/find", partial: "A plain search in JavaScript: at most 100 lines, 5 s.", handle: findText },
+  { method: "GET", path: "/find/file", handle: findFiles },
+  { method: "GET", path: "/find/symbol", partial: "Always empty: there are no language servers.", handle: noSymbols },
+];
+
+/** The path inside the directory, with links resolved; what leads outside is refused. */
+async function inside(
+  { directory }: OpenCodeCall,
+  path: string,
+): Promise<{ readonly base: string; readonly path: string }> {
+  const base = await realpath(directory).catch(() => {
+    throw new ApiError("directory_not_found", `The directory ${directory} does not exist.`);
+  });
+  const real = await realpath(resolve(base, path)).catch(() => {
+    throw new ApiError("not_found", `${path} does not exist.`);
+  });
+  if (real !== base && !real.startsWith(base + sep)) {
+    throw new ApiError("invalid_request", `${path} is outside ${directory}.`);
+  }
+  return { base, path: real };
+}
+
+async function listFiles(call: OpenCodeCall): Promise<OpenCodeAnswer> {
+  const { base, path } = await inside(call, call.query.path ?? ".");
+  const entries = await readdir(path, { withFileTypes: true });
+  return json(
+    entries
+      .slice(0, MAX_ENTRIES)
+      .map((entry) => {
+        const absolute = join(path, entry.name);
+        const type = entry.isDirectory() ? ("directory" as const) : ("file" as const);
+        return { name: entry.name, path: relative(base, absolute), absolute, type, ignored: isIgnored(entry.name) };
+      })
+      .sort((one, other) => one.type.localeCompare(other.type) || one.name.localeCompare(other.name)),
+  );
+}
+
+async function readContent(call: OpenCodeCall): Promise<OpenCodeAnswer> {
+  const asked = call.query.path ?? "";
+  const { path } = await inside(call, asked);
+  const about = await stat(path);
+  if (!about.isFile()) throw new ApiError("invalid_request", `${asked} is not a file.`);
+  if (about.size > MAX_FILE_BYTES)
+    throw new ApiError("invalid_request", `${asked} is larger than ${MAX_FILE_BYTES} bytes.`);
+  const bytes = await readFile(path);
+  if (!bytes.subarray(0, 8_000).includes(0)) return json({ type: "text", content: bytes.toString("utf8") });
+  const mimeType = mimes[extname(path).toLowerCase()] ?? "application/octet-stream";
+  return json({ type: "binary", content: bytes.toString("base64"), encoding: "base64", mimeType });
+}
+
+const mimes: Readonly<Record<string, string>> = {
+  ".png": "image/png",
+  ".jpg": "image/jpeg",
+  ".jpeg": "image/jpeg",
+  ".gif": "image/gif",
+  ".webp": "image/webp",
+  ".pdf": "application/pdf",
+};
+
+async function findFiles(call: OpenCodeCall): Promise<OpenCodeAnswer> {
+  const { base } = await inside(call, ".");
+  const { query = "", dirs, type, limit } = call.query;
+  const most = Math.min(Number(limit ?? MAX_FOUND) || MAX_FOUND, 1_000);
+  const folders = type === "directory" || (type === undefined && dirs !== "false");
+  const found: string[] = [];
+  for await (const entry of walk(base)) {
+    if (entry.isFolder ? !folders : type === "directory") continue;
+    if (matches(entry.path, query)) found.push(entry.isFolder ? `${entry.path}/` : entry.path);
+  }
+  const rank = (path: string): number => path.toLowerCase().lastIndexOf(query.toLowerCase().split("/").at(-1) ?? "");
+  found.sort((one, other) => one.length - rank(one) - (other.length - rank(other)) || one.localeCompare(other));
+  return json(found.slice(0, most));
+}
+
+/** The letters of the query in their order, anywhere. */
+function matches(path: string, query: string): boolean {
+  const text = path.toLowerCase();
+  let at = -1;
+  for (const letter of query.toLowerCase()) {
+    if (letter === " ") continue;
+    at = text.indexOf(letter, at + 1);
+    if (at === -1) return false;
+  }
+  return true;
+}
+
+async function findText(call: OpenCodeCall): Promise<OpenCodeAnswer> {
+  const { pattern = "" } = call.query;
+  if (pattern === "") throw new ApiError("invalid_request", "`pattern` is empty.");
+  const { base } = await inside(call, ".");
+  const expression = expressionOf(pattern);
+  const until = Date.now() + SEARCH_MS;
+  const found: unknown[] = [];
+  for await (const { path, isFolder } of walk(base)) {
+    if (isFolder) continue;
+    if (found.length >= MAX_FOUND || Date.now() > until) break;
+    for (const match of await searchFile({ base, path, expression })) {
+      if (found.length < MAX_FOUND) found.push(match);
+    }
+  }
+  return json(found);
+}
+
+function expressionOf(pattern: string): RegExp {
+  try {
+    return new RegExp(pattern, "g");
+  } catch (error) {
+    throw new ApiError("invalid_request", `\`pattern\` is not a regular expression: ${String(error)}`, {
+      cause: error,
+    });
+  }
+}
+
+async function searchFile({
+  base,
+  path,
+  expression,
+}: {
+  base: string;
+  path: string;
+  expression: RegExp;
+}): Promise<unknown[]> {
+  const file = join(base, path);
+  const about = await stat(file).catch(() => null);
+  if (about === null || !about.isFile() || about.size > MAX_FILE_BYTES) return [];
+  const bytes = await readFile(file).catch(() => null);
+  if (bytes === null || bytes.subarray(0, 8_000).includes(0)) return [];
+  const out: unknown[] = [];
+  let offset = 0;
+  for (const [index, line] of bytes.toString("utf8").split("\n").entries()) {
+    const submatches = [...line.slice(0, MAX_LINE).matchAll(expression)]
+      .filter(([text]) => text !== "")
+      .map((match) => ({ match: { text: match[0] }, start: match.index, end: match.index + match[0].length }));
+    if (submatches.length > 0) {
+      const lines = { text: `${line.slice(0, MAX_LINE)}\n` };
+      out.push({ path: { text: path }, lines, line_number: index + 1, absolute_offset: offset, submatches });
+    }
+    offset += Buffer.byteLength(line) + 1;
+  }
+  return out;
+}
+
+async function noSymbols(): Promise<OpenCodeAnswer> {
+  return json([]);
+}
+
+const ignored = new Set([".git", "node_modules", ".venv", "target", "dist", "__pycache__", ".cache"]);
+const isIgnored = (name: string): boolean => ignored.has(name);
+
+interface Entry {
+  readonly path: string;
+  readonly isFolder: boolean;
+}
+
+/** Breadth first, without links, without what nobody searches. */
+async function* walk(base: string): AsyncGenerator<Entry> {
+  const folders = [""];
+  let count = 0;
+  for (let folder = folders.shift(); folder !== undefined; folder = folders.shift()) {
+    const entries = await readdir(join(base, folder), { withFileTypes: true }).catch(() => []);
+    for (const entry of entries) {
+      count += 1;
+      if (count > MAX_WALKED) return;
+      const path = folder === "" ? entry.name : join(folder, entry.name);
+      if (entry.isDirectory()) {
+        if (isIgnored(entry.name)) continue;
+        folders.push(path);
+        yield { path, isFolder: true };
+      } else if (entry.isFile()) yield { path, isFolder: false };
+    }
+  }
+}

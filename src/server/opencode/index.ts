@@ -1,0 +1,121 @@
+/** The API that OpenCode's own clients speak: its TUI, its SDK, `opencode run --attach`. Any agent behind it. */
+
+import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
+import type { Context } from "hono";
+import { defaultOptions, type OpenCodeOptions } from "../../projections/opencode/index.ts";
+import type { App, Environment, Surface } from "../http.ts";
+import { asApiError } from "../problem.ts";
+import type { ServerContext } from "../route.ts";
+import { aboutRoutes } from "./about.ts";
+import {
+  directoryOf,
+  errorBody,
+  type OpenCodeAnswer,
+  type OpenCodeCall,
+  type OpenCodeContext,
+  type OpenCodeRoute,
+  readBody,
+} from "./call.ts";
+import { openCatalogue } from "./catalogue.ts";
+import { watchDeletions } from "./deletions.ts";
+import { document } from "./document.ts";
+import { fileRoutes } from "./files.ts";
+import { operations } from "./operations.ts";
+import { promptRoutes } from "./prompts.ts";
+import { requestRoutes } from "./requests.ts";
+import { openRetelling } from "./retelling.ts";
+import { sessionRoutes } from "./sessions.ts";
+import { openStreams, streamRoutes } from "./stream.ts";
+import { openTurns } from "./turns.ts";
+
+export interface OpenCodeSurfaceOptions extends Partial<OpenCodeOptions> {
+  /** Also at the root, for clients that take no path. */
+  readonly root?: boolean;
+}
+
+export const MOUNT = "/opencode";
+
+/** Everything that is real, in part or in whole. */
+export const openCodeRoutes: readonly OpenCodeRoute[] = [
+  ...streamRoutes,
+  ...sessionRoutes,
+  ...promptRoutes,
+  ...requestRoutes,
+  ...aboutRoutes,
+  ...fileRoutes,
+];
+
+export function openCodeSurface({ root = false, ...given }: OpenCodeSurfaceOptions = {}): Surface {
+  return {
+    name: "opencode",
+    mount(app, context) {
+      const own = openContext(context, { ...defaultOptions, ...given });
+      // `/opencode/@claude/…` is the same with another agent to begin with.
+      for (const prefix of [MOUNT, `${MOUNT}/:scope{@[a-z0-9_-]+}`, ...(root ? [""] : [])]) mountAt(app, prefix, own);
+    },
+  };
+}
+
+function openContext(context: ServerContext, options: OpenCodeOptions): OpenCodeContext {
+  const { sessions, logger, stopped } = context;
+  const retelling = openRetelling({ sessions, options, stopped, logger });
+  watchDeletions({ retelling, sessions, stopped });
+  return {
+    ...context,
+    retelling,
+    catalogue: openCatalogue(sessions),
+    turns: openTurns({ retelling, sessions, logger }),
+    streams: openStreams({ retelling, options }),
+  };
+}
+
+function mountAt(app: App, prefix: string, context: OpenCodeContext): void {
+  for (const route of openCodeRoutes)
+    app.on(route.method, prefix + honoPath(route.path), (c) => answer(c, route, context));
+  app.get(`${prefix}/doc`, () => respond(200, document(openCodeRoutes)));
+  const real = new Set(openCodeRoutes.map(({ method, path }) => `${method} ${path}`));
+  for (const operation of operations.filter((one) => !real.has(one))) {
+    const [method = "", path = ""] = operation.split(" ");
+    app.on(method, prefix + honoPath(path), () => refuse(501, `${operation} is not supported by Franca.`));
+  }
+  if (prefix !== "") app.all(`${prefix}/*`, (c) => refuse(404, `There is no route ${c.req.method} ${c.req.path}.`));
+}
+
+/** `{name}` is OpenAPI's spelling, `:name` hono's. */
+const honoPath = (path: string): string => path.replaceAll(/\{(\w+)\}/g, ":$1");
+
+async function answer(c: Context<Environment>, route: OpenCodeRoute, context: OpenCodeContext): Promise<Response> {
+  const { incoming, outgoing } = c.env;
+  const query = c.req.query();
+  const params: Readonly<Record<string, string>> = c.req.param();
+  const call: OpenCodeCall = {
+    ...context,
+    params,
+    query,
+    directory: directoryOf({ query, headers: incoming.headers }),
+    agent: params.scope?.slice(1) ?? context.defaultAgent,
+    incoming,
+    outgoing,
+    body: (schema) => readBody(incoming, schema, { maxBytes: context.maxBodyBytes }),
+  };
+  try {
+    return toResponse(await route.handle(call));
+  } catch (error) {
+    const known = asApiError(error, { logger: context.logger, path: c.req.path });
+    if (outgoing.headersSent) return RESPONSE_ALREADY_SENT;
+    const { status, body } = errorBody(known);
+    return respond(status, body);
+  }
+}
+
+function toResponse(given: OpenCodeAnswer): Response {
+  if (given === "sent") return RESPONSE_ALREADY_SENT;
+  if (given === "empty") return new Response(null, { status: 204 });
+  return respond(200, given.json);
+}
+
+const respond = (status: number, body: unknown): Response =>
+  new Response(JSON.stringify(body), { status, headers: { "content-type": "application/json" } });
+
+const refuse = (status: 404 | 501, message: string): Response =>
+  respond(status, { name: status === 404 ? "NotFoundError" : "NotImplemented", data: { message } });

@@ -1,0 +1,254 @@
+/** Prompts and what else begins a turn: held open until the turn has ended and everybody has heard it. */
+import { setTimeout as delay } from "node:timers/promises";
+import { z } from "zod";
+import { DEFAULT_MODE, DEFAULT_MODEL } from "../../projections/opencode/index.ts";
+import { ApiError } from "../../protocol/errors.ts";
+import type { UpdateSession } from "../../protocol/resources.ts";
+import { keepAttachments } from "./attachments.ts";
+import { json, notSupported, type OpenCodeAnswer, type OpenCodeCall, type OpenCodeRoute } from "./call.ts";
+import { PLAN_MODE } from "./catalogue.ts";
+import type { Live } from "./live.ts";
+import { described, liveOf, modeOptions, titleFrom } from "./sessions.ts";
+
+const Model = z.looseObject({ providerID: z.string(), modelID: z.string() });
+const Part = z.looseObject({
+  type: z.string(),
+  text: z.string().optional(),
+  url: z.string().optional(),
+  mime: z.string().optional(),
+  filename: z.string().optional(),
+  name: z.string().optional(),
+});
+export type PromptPart = z.infer<typeof Part>;
+
+const Prompt = z.looseObject({
+  messageID: z.string().startsWith("msg").optional(),
+  model: Model.optional(),
+  agent: z.string().optional(),
+  variant: z.string().optional(),
+  noReply: z.boolean().optional(),
+  system: z.string().optional(),
+  format: z.looseObject({ type: z.string() }).optional(),
+  parts: z.array(Part).min(1),
+});
+
+export const promptRoutes: readonly OpenCodeRoute[] = [
+  {
+    method: "POST",
+    path: "/session/{sessionID}/message",
+    partial: "No `noReply`, `system`, `format` or subtask parts.",
+    handle: async (call) => answered(call, await ask(call)),
+  },
+  {
+    method: "POST",
+    path: "/session/{sessionID}/prompt_async",
+    partial: "No `noReply`, `system`, `format` or subtask parts.",
+    handle: async (call) => {
+      await ask(call);
+      return "empty";
+    },
+  },
+  {
+    method: "POST",
+    path: "/session/{sessionID}/command",
+    partial: "The agent's own slash commands, sent as such.",
+    handle: command,
+  },
+  { method: "POST", path: "/session/{sessionID}/init", handle: init },
+  {
+    method: "POST",
+    path: "/session/{sessionID}/shell",
+    partial: "For agents that run commands for you.",
+    handle: shell,
+  },
+  {
+    method: "POST",
+    path: "/session/{sessionID}/summarize",
+    partial: "For agents that can compact.",
+    handle: summarize,
+  },
+  { method: "POST", path: "/session/{sessionID}/abort", handle: abort },
+];
+
+interface Asked {
+  readonly live: Live;
+  readonly prompt: string;
+}
+
+async function ask(call: OpenCodeCall): Promise<Asked> {
+  const body = await call.body(Prompt);
+  if (body.noReply === true) throw notSupported("A message without a reply is not possible: agents answer prompts.");
+  if (body.format !== undefined && body.format.type !== "text")
+    throw notSupported("Answers are text; no other `format`.");
+  if (body.system !== undefined) throw notSupported("`system` is set when a session is made, on /v1, not per prompt.");
+  const live = await choose(call, body);
+  const { text, attachments } = await keepAttachments(body.parts, { session: live.id });
+  const { title } = await call.sessions.get(live.id, { limit: 0 });
+  if (title === null && text.trim() !== "") await call.sessions.update(live.id, { title: titleFrom(text) });
+  const { promptId } = await call.sessions.prompt(live.id, {
+    text,
+    attachments,
+    ...(body.messageID === undefined ? {} : { clientId: body.messageID, idempotencyKey: body.messageID }),
+  });
+  return { live, prompt: promptId };
+}
+
+interface Choice {
+  readonly model?: z.infer<typeof Model> | undefined;
+  readonly agent?: string | undefined;
+  readonly variant?: string | undefined;
+}
+
+/** The session, changed to what the client has chosen; a session that was never used may still change its agent. */
+async function choose(call: OpenCodeCall, { model, agent, variant }: Choice): Promise<Live> {
+  const live = await liveOf(call);
+  const now = await call.sessions.get(live.id, { limit: 0 });
+  if (model !== undefined && model.providerID !== now.agent) {
+    if (now.nativeSessionId !== null || (live.store.sessions.get(live.openCodeId)?.messages.size ?? 0) > 0) {
+      throw new ApiError(
+        "not_supported",
+        `This session belongs to ${now.agent}. To use ${model.providerID}, begin a new session.`,
+      );
+    }
+    return remake(call, live, { model, agent, variant });
+  }
+  const change = changeOf({ model, agent, variant, now });
+  if (Object.keys(change).length > 0) await call.sessions.update(live.id, change);
+  return live;
+}
+
+function changeOf({
+  model,
+  agent,
+  variant,
+  now,
+}: Choice & {
+  now: { model: string | null; variant: string | null; agentMode: string | null; permissionMode: string };
+}): UpdateSession {
+  const wanted = model?.modelID ?? DEFAULT_MODEL;
+  const plan = now.permissionMode === "plan" ? PLAN_MODE : DEFAULT_MODE;
+  const mode = agent === undefined || agent === (now.agentMode ?? plan) ? {} : modeOptions(agent);
+  const leavesPlan = agent === DEFAULT_MODE && now.permissionMode === "plan";
+  return {
+    ...(wanted === DEFAULT_MODEL || wanted === now.model ? {} : { model: wanted }),
+    ...(variant === undefined || variant === "default" || variant === now.variant ? {} : { variant }),
+    ...mode,
+    ...(leavesPlan ? { permissionMode: "default" as const } : {}),
+  };
+}
+
+/** The same session with another agent: nothing was said in it yet. */
+async function remake(call: OpenCodeCall, live: Live, { model, agent, variant }: Choice): Promise<Live> {
+  const { directory, title } = await call.sessions.get(live.id, { limit: 0 });
+  await call.sessions.delete(live.id);
+  call.retelling.forget(live.id);
+  await call.sessions.create(live.id, {
+    agent: model?.providerID ?? call.agent,
+    directory,
+    ...(model === undefined || model.modelID === DEFAULT_MODEL ? {} : { model: model.modelID }),
+    ...(variant === undefined || variant === "default" ? {} : { variant }),
+    ...(title === null ? {} : { title }),
+    ...modeOptions(agent),
+  });
+  const remade = await call.retelling.find(live.openCodeId);
+  if (remade === null) throw new ApiError("session_not_found", `Session not found: ${live.openCodeId}`);
+  return remade;
+}
+
+/** A client that leaves does not end the turn. */
+const hold = ({ incoming, outgoing, stopped }: OpenCodeCall): AbortSignal => {
+  const left = new AbortController();
+  incoming.on("aborted", () => left.abort());
+  outgoing.on("close", () => left.abort());
+  return AbortSignal.any([left.signal, stopped]);
+};
+
+/**
+ * `opencode run --attach` leaves as soon as its request is answered, and prints what its stream has brought by then.
+ * There is no word from a client that it has read, so after the last write it gets a moment.
+ */
+const READING_MS = 150;
+
+async function answered(call: OpenCodeCall, { live, prompt }: Asked): Promise<OpenCodeAnswer> {
+  const outcome = await call.turns.ended(live, prompt, hold(call));
+  if (outcome === "dropped") throw new ApiError("invalid_request", "The prompt was taken off the queue: it never ran.");
+  if (outcome === "gone") throw new ApiError("session_ended", "The session ended before the prompt's turn did.");
+  if (await call.streams.flushed()) await delay(READING_MS);
+  return json(lastAnswer(live));
+}
+
+function lastAnswer(live: Live): unknown {
+  const all = [...(live.store.sessions.get(live.openCodeId)?.messages.values() ?? [])];
+  const last = all.findLast(({ info }) => info.role === "assistant" && info.summary !== true) ?? all.at(-1);
+  if (last === undefined) throw new ApiError("internal", "The turn has ended without a message.");
+  return described(last);
+}
+
+const Command = z.looseObject({
+  command: z.string().min(1),
+  arguments: z.string(),
+  agent: z.string().optional(),
+  model: z.string().optional(),
+  messageID: z.string().startsWith("msg").optional(),
+});
+
+async function command(call: OpenCodeCall): Promise<OpenCodeAnswer> {
+  const body = await call.body(Command);
+  const [providerID, ...rest] = (body.model ?? "").split("/");
+  const model =
+    body.model === undefined || providerID === undefined ? undefined : { providerID, modelID: rest.join("/") };
+  const live = await choose(call, { model, agent: body.agent });
+  const text = `/${body.command} ${body.arguments}`.trim();
+  const { promptId } = await call.sessions.prompt(live.id, {
+    text,
+    ...(body.messageID === undefined ? {} : { clientId: body.messageID }),
+  });
+  return answered(call, { live, prompt: promptId });
+}
+
+const INIT_PROMPT = [
+  "Look at this project and write an AGENTS.md at its root, or improve the one that is there.",
+  "It is for coding agents that come after you: how to build, run and test, the layout of the code, the house style,",
+  "and what one would otherwise find out the hard way. Keep it short; say only what is true of this project.",
+].join(" ");
+
+async function init(call: OpenCodeCall): Promise<OpenCodeAnswer> {
+  const live = await liveOf(call);
+  const { promptId } = await call.sessions.prompt(live.id, { text: INIT_PROMPT });
+  await answered(call, { live, prompt: promptId });
+  return json(true);
+}
+
+const Shell = z.looseObject({ command: z.string().min(1) });
+
+async function shell(call: OpenCodeCall): Promise<OpenCodeAnswer> {
+  const live = await liveOf(call);
+  await call.sessions.shell(live.id, (await call.body(Shell)).command);
+  await settled(call, live);
+  return json(lastAnswer(live));
+}
+
+async function summarize(call: OpenCodeCall): Promise<OpenCodeAnswer> {
+  const live = await liveOf(call);
+  await call.sessions.compact(live.id);
+  await settled(call, live);
+  return json(true);
+}
+
+/** The answer to an abort comes when everything is written. */
+async function abort(call: OpenCodeCall): Promise<OpenCodeAnswer> {
+  const live = await liveOf(call);
+  await call.sessions.abort(live.id, { clearQueue: true });
+  await settled(call, live);
+  return json(true);
+}
+
+const SETTLE_MS = 30_000;
+
+/** What was asked is in the log; when all of it was told and the session rests, the turn is over. */
+async function settled(call: OpenCodeCall, live: Live): Promise<void> {
+  const { lastSequence } = await call.sessions.get(live.id, { limit: 0 });
+  const signal = AbortSignal.any([hold(call), AbortSignal.timeout(SETTLE_MS)]);
+  await call.turns.idle(live, { after: lastSequence, signal });
+  await call.streams.flushed();
+}
