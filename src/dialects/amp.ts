@@ -95,7 +95,7 @@ export function isAmpLine(value: unknown): value is AmpLine {
   if (!isShape(value) || !isString(value.type) || !maybe(value.session_id, isString)) return false;
   switch (value.type) {
     case "system":
-      return value.subtype !== "init" || isInit(value);
+      return value.subtype === "init" ? isInit(value) : maybe(value.subtype, isString);
     case "assistant":
       return isString(value.session_id) && isParent(value.parent_tool_use_id) && isAssistantMessage(value.message);
     case "user":
@@ -236,6 +236,7 @@ export const AmpLineSchema = z.union([
   }),
   z.object({
     type: z.literal("system"),
+    session_id: z.string().optional(),
     subtype: z
       .string()
       .refine((name) => name !== "init")
