@@ -138,7 +138,11 @@ export function isBackground(state: MachineState, head: ItemHead): boolean {
   if (state.background.length === 0) return false;
   const callId = callIdOf(head);
   const subagent = head.subagent?.id;
-  return state.background.some((work) => work.id === subagent || (callId !== null && work.call_id === callId));
+  // The work's own status item is known by the agent's id of it.
+  const own = head.kind === "status" ? head.native_item_id : null;
+  return state.background.some(
+    ({ id, call_id }) => id === subagent || id === own || (callId !== null && call_id === callId),
+  );
 }
 
 /** Whether a tool is at work in the foreground. */

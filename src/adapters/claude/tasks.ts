@@ -1,5 +1,5 @@
 /** Subagents and background commands: who is at work beside the main agent, and when each is done. */
-import type { Report } from "../../core/report.ts";
+import type { ItemHead, Report } from "../../core/report.ts";
 import type {
   ClaudeBackgroundTasks,
   ClaudeTask,
@@ -47,7 +47,7 @@ export function onBackgroundTasks(state: State, { tasks }: ClaudeBackgroundTasks
   const listed = new Set(tasks.map(({ task_id }) => task_id));
   for (const id of [...state.background.keys()]) {
     if (listed.has(id)) continue;
-    out.push(...endSubagent(state, { id, status: "completed", summary: undefined }));
+    out.push(...endTask(state, { id, status: "completed", summary: undefined }));
     state.background.delete(id);
   }
   for (const task of tasks) state.background.set(task.task_id, backgroundOf(state, task));
@@ -58,18 +58,7 @@ export function onBackgroundTasks(state: State, { tasks }: ClaudeBackgroundTasks
 export function onTaskNotification(state: State, line: ClaudeTaskNotification): Report[] {
   const { task_id, summary } = line;
   const status = line.status === "completed" ? "completed" : "failed";
-  const out = endSubagent(state, { id: task_id, status, summary });
-  // A background command has no item of its own that is still open: its end is told by one.
-  if (out.length === 0 && state.background.has(task_id)) {
-    const key = `task/${task_id}`;
-    const part = {
-      type: "status" as const,
-      label: "background_task",
-      ...(summary === undefined ? {} : { detail: summary }),
-    };
-    const item = { key, native_item_id: task_id, kind: "status" as const, role: "system" as const, content: [part] };
-    out.push({ type: "open", item }, { type: "close", key, status, content: [part] });
-  }
+  const out = endTask(state, { id: task_id, status, summary });
   if (state.background.delete(task_id)) out.push(told(state));
   state.taskCalls.delete(task_id);
   return out;
@@ -121,10 +110,23 @@ function beginSubagent(
   return subagent;
 }
 
-function endSubagent(
-  state: State,
-  { id, status, summary }: { id: string; status: "completed" | "failed"; summary: string | undefined },
-): Report[] {
+interface Ended {
+  readonly id: string;
+  readonly status: "completed" | "failed";
+  readonly summary: string | undefined;
+}
+
+/** A subagent, or a command in the background. */
+function endTask(state: State, ended: Ended): Report[] {
+  const out = endSubagent(state, ended);
+  const work = state.background.get(ended.id);
+  if (out.length > 0 || work === undefined || work.kind !== "command") return out;
+  const detail = ended.summary === undefined ? {} : { detail: ended.summary };
+  const content = [{ type: "status" as const, label: work.title, ...detail }];
+  return [{ type: "close", key: taskKey(work.id), status: ended.status, content, item: taskHead(work) }];
+}
+
+function endSubagent(state: State, { id, status, summary }: Ended): Report[] {
   for (const [call, { subagent, title }] of state.subagents) {
     if (subagent.id !== id && state.taskCalls.get(id) !== call) continue;
     state.subagents.delete(call);
@@ -135,10 +137,22 @@ function endSubagent(
   return [];
 }
 
+/** A command in the background is a status item until it ends; a subagent has one already. */
 function putInBackground(state: State, work: Background): Report[] {
   state.background.set(work.id, work);
-  return [told(state)];
+  return work.kind === "command" ? [told(state), { type: "open", item: taskHead(work) }] : [told(state)];
 }
+
+const taskKey = (id: string): string => `task/${id}`;
+
+const taskHead = ({ id, title, call_id }: Background): ItemHead => ({
+  key: taskKey(id),
+  native_item_id: id,
+  kind: "status",
+  role: "system",
+  ...(call_id === undefined ? {} : { parent: call_id }),
+  content: [{ type: "status", label: title }],
+});
 
 function backgroundOf(state: State, task: ClaudeTask): Background {
   const call = state.taskCalls.get(task.task_id) ?? state.background.get(task.task_id)?.call_id;
