@@ -110,11 +110,11 @@ async function perform(options: CallsOptions, call: ModelCall): Promise<ToolOutc
 }
 
 function toolContext({ context, signal, subagent, delegate }: CallsOptions, call: ModelCall): ToolContext {
-  const { directory, outputDirectory, sessionId, files, commandEnvironment, ripgrep, todos, gate } = context;
+  const { directory, outputDirectory, sessionId, files, processes, commandEnvironment, ripgrep, todos, gate } = context;
   const { call_id: callId, tool, input } = call;
   const asker = { tool, call_id: callId, input, subagent, signal };
   return {
-    ...{ directory, outputDirectory, sessionId, callId, signal, files, ripgrep, todos },
+    ...{ directory, outputDirectory, sessionId, callId, signal, files, processes, ripgrep, todos },
     environment: commandEnvironment,
     permit: (permit) => gate.permit(permit, asker),
     ask: (questions) => gate.ask(questions, asker),

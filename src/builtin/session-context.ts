@@ -3,7 +3,7 @@ import type { BuiltinSays, BuiltinTodo } from "../dialects/builtin.ts";
 import type { Plugins } from "../runtime/plugins.ts";
 import type { BuiltinSettings } from "./config.ts";
 import type { Gate } from "./gate.ts";
-import type { FileLedger } from "./tools/tool.ts";
+import type { FileLedger, ToolContext } from "./tools/tool.ts";
 
 /** The hooks of loaded plugins that belong to this agent; the others are asked elsewhere, for every agent. */
 export type Hooks = Pick<Plugins, "has" | "trigger">;
@@ -30,6 +30,7 @@ export interface SessionContext {
   readonly gate: Gate;
   readonly files: FileLedger;
   readonly commandEnvironment: Readonly<Record<string, string>>;
+  readonly processes: ToolContext["processes"];
   readonly ripgrep: string | null;
   /** Says a line; resolves when the reader has room again. */
   readonly say: (line: BuiltinSays) => Promise<void>;

@@ -1,4 +1,5 @@
 /** One session of the builtin agent: its conversation, its settings as they change, and the turn that runs. */
+import { randomUUID } from "node:crypto";
 import type { InProcessHost } from "../core/adapter.ts";
 import type { BuiltinHears, BuiltinSays, BuiltinTodo } from "../dialects/builtin.ts";
 import { ApiError } from "../protocol/errors.ts";
@@ -87,6 +88,7 @@ function startState(options: SessionOptions): State {
     ...{ directory, outputDirectory, commandEnvironment, ripgrep, hooks, world, settings, gate, say },
     sessionId: host.options.session_id,
     files: fileLedger(),
+    processes: host.processes ?? { begin: async () => randomUUID(), ended: () => {} },
     todos: {
       read: () => state.todos,
       write(todos) {

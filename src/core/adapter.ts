@@ -273,6 +273,12 @@ export interface InProcessHost {
   readonly exit: (exit: Exit) => void;
   /** Aborted when the connection is closed by the host. */
   readonly signal: StopSignal;
+  /** For process trees of the agent's own: the host knows of each from before its start until it is gone. */
+  readonly processes?: {
+    /** The id that every process of the tree carries in its environment. */
+    readonly begin: () => Promise<string>;
+    readonly ended: (runId: string) => void;
+  };
 }
 
 /** The part of `AbortSignal` that pure code may name. */

@@ -1,6 +1,7 @@
 /** bash: a command in a process group of its own, heard while it runs, and gone with all it started when it ends. */
-import { spawn } from "node:child_process";
+import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { createWriteStream, type WriteStream } from "node:fs";
+import type { Readable } from "node:stream";
 import { StringDecoder } from "node:string_decoder";
 import { z } from "zod";
 import { RUN_VARIABLE, SESSION_VARIABLE } from "../../runtime/environment.ts";
@@ -41,7 +42,23 @@ async function runCommand(
   context: ToolContext,
   { command, timeoutMs }: { command: string; timeoutMs: number },
 ): Promise<ToolOutcome> {
-  const { child, root } = start(context, command);
+  const runId = await context.processes.begin();
+  try {
+    return await follow(context, { ...start(context, { command, runId }), timeoutMs });
+  } finally {
+    context.processes.ended(runId);
+  }
+}
+
+interface Started {
+  readonly child: ChildProcessByStdio<null, Readable, Readable>;
+  readonly root: TreeRoot;
+}
+
+async function follow(
+  context: ToolContext,
+  { child, root, timeoutMs }: Started & { timeoutMs: number },
+): Promise<ToolOutcome> {
   const output = collect(context);
   const decoders = [new StringDecoder("utf8"), new StringDecoder("utf8")];
   for (const [index, stream] of [child.stdout, child.stderr].entries()) {
@@ -75,8 +92,8 @@ async function runCommand(
   }
 }
 
-function start(context: ToolContext, command: string) {
-  const runId = `${context.sessionId}/${context.callId}`;
+function start(context: ToolContext, { command, runId }: { command: string; runId: string }): Started {
+  context.signal.throwIfAborted();
   const child = spawn("bash", ["-c", command], {
     cwd: context.directory,
     env: { ...context.environment, [SESSION_VARIABLE]: context.sessionId, [RUN_VARIABLE]: runId },

@@ -1,5 +1,6 @@
 /** What a tool is: its words to the model, the shape of its input, and what it does with a context that bounds it. */
 import { z } from "zod";
+import type { InProcessHost } from "../../core/adapter.ts";
 import type { BuiltinFile, BuiltinQuestion, BuiltinTodo } from "../../dialects/builtin.ts";
 import type { ToolKind } from "../../protocol/items.ts";
 import type { Law, Verdict } from "../permissions.ts";
@@ -28,6 +29,8 @@ export interface ToolContext {
   readonly emit: (delta: string) => void;
   readonly files: FileLedger;
   readonly environment: Readonly<Record<string, string>>;
+  /** Notes a process tree from before its start until it is gone. */
+  readonly processes: NonNullable<InProcessHost["processes"]>;
   readonly todos: {
     readonly read: () => readonly BuiltinTodo[];
     readonly write: (todos: readonly BuiltinTodo[]) => void;

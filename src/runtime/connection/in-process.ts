@@ -1,10 +1,13 @@
 /** An agent that is a function in this process: it says lines and hears lines like any other. */
 import type { Exit, InProcessAgent, InProcessPeer, Send } from "../../core/adapter.ts";
 import { unreachable } from "../../core/fold.ts";
+import { endTree, SWEEP_LADDER } from "../process-tree.ts";
 import { type Connection, noExit, type Opening } from "./contract.ts";
 
-export async function openInProcess(agent: InProcessAgent, { options, listener }: Opening): Promise<Connection> {
+export async function openInProcess(agent: InProcessAgent, opening: Opening): Promise<Connection> {
+  const { options, listener } = opening;
   const stopping = new AbortController();
+  const trees = openTrees(opening);
   let open = true;
   let behind = false;
   let drained: (() => void)[] = [];
@@ -34,13 +37,36 @@ export async function openInProcess(agent: InProcessAgent, { options, listener }
     drained: () => (behind && open ? new Promise((resolve) => drained.push(resolve)) : Promise.resolve()),
     exit: end,
     signal: stopping.signal,
+    processes: trees,
   });
 
   const stop = async (): Promise<void> => {
     stopping.abort();
+    await trees.endAll();
     end(noExit);
   };
   return { perform: (send) => perform(peer, { send, stop }), resume: release, stop };
+}
+
+/** Process trees that the agent starts are ours to end when the connection is. */
+function openTrees({ runs, session, logger }: Opening) {
+  const open = new Set<string>();
+  return {
+    async begin(): Promise<string> {
+      const runId = await runs.begin(session);
+      open.add(runId);
+      return runId;
+    },
+    ended(runId: string): void {
+      open.delete(runId);
+      runs.ended(runId);
+    },
+    async endAll(): Promise<void> {
+      const ending = [...open].map((runId) => endTree({ runId, leader: null, ours: false }, SWEEP_LADDER));
+      const stuck = (await Promise.all(ending)).flat();
+      if (stuck.length > 0) logger.warn("process.stuck", { session, pids: stuck });
+    },
+  };
 }
 
 function perform(peer: InProcessPeer, { send, stop }: { send: Send; stop: () => Promise<void> }): void {
