@@ -51,6 +51,8 @@ export interface SqliteStore {
   readonly durability?: "normal" | "full";
   /** New prompts are refused, and running turns ended, when the log has grown to this. */
   readonly quotaBytes?: number;
+  /** The log's file may not grow beyond this, whatever happens: as on a disk of that size. */
+  readonly maxBytes?: number;
 }
 
 export interface Settlement {

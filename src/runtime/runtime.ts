@@ -10,7 +10,7 @@ import type { EventLog, Owner } from "./log/contract.ts";
 import { openMemoryLog } from "./log/memory.ts";
 import { openSqliteLog } from "./log/sqlite.ts";
 import type { Logger } from "./logger.ts";
-import type { RuntimeOptions } from "./options.ts";
+import type { RuntimeOptions, SqliteStore } from "./options.ts";
 import { ownProcess } from "./process-table.ts";
 import { type Rung, STOP_LADDER } from "./process-tree.ts";
 import { openTail, type Tail } from "./tail.ts";
@@ -38,10 +38,7 @@ export interface Runtime {
 
 export function openRuntimeParts(options: RuntimeOptions): Runtime {
   const { store, logger, version } = options;
-  const log =
-    store.kind === "memory"
-      ? openMemoryLog()
-      : openSqliteLog({ folder: store.folder, durability: store.durability ?? "normal", version });
+  const log = store.kind === "memory" ? openMemoryLog() : openSqlite(store, version);
   const owner = ownProcess();
   const online = options.adapters.filter((adapter) => !adapter.offline);
   return {
@@ -66,6 +63,9 @@ export function openRuntimeParts(options: RuntimeOptions): Runtime {
     closed: false,
   };
 }
+
+const openSqlite = ({ folder, durability = "normal", maxBytes }: SqliteStore, version: string): EventLog =>
+  openSqliteLog({ folder, durability, version, ...(maxBytes === undefined ? {} : { maxBytes }) });
 
 const ladderOf = ({ terminateMs, killMs }: { terminateMs: number; killMs: number }): Rung[] => [
   { signal: "SIGINT", waitMs: terminateMs },

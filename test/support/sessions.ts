@@ -30,13 +30,13 @@ export const runtimeOptions = (folder: string | null, more: Partial<RuntimeOptio
 export const open = (folder: string | null, more: Partial<RuntimeOptions> = {}): Promise<Sessions> =>
   openSessions(runtimeOptions(folder, more));
 
-const FOREVER = new AbortController().signal;
+const forever = (): AbortSignal => new AbortController().signal;
 
 /** Every event after a sequence, as it comes. */
 export async function* eventsAfter(
   sessions: Sessions,
   id: SessionId,
-  { after = 0, signal = FOREVER }: { after?: number; signal?: AbortSignal } = {},
+  { after = 0, signal = forever() }: { after?: number; signal?: AbortSignal } = {},
 ): AsyncGenerator<UniversalEvent> {
   for await (const group of sessions.follow(id, { after, signal })) {
     const lines = Buffer.from(group.bytes).toString("utf8").trimEnd().split("\n");

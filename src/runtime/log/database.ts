@@ -82,10 +82,10 @@ function adviceFor(file: string, code: number | null): string {
   }
 }
 
-/** Not every driver gives the number; the words are SQLite's own. */
+/** Not every driver gives the number; the words are SQLite's own, or the system's. */
 function codeIn(message: string): number | null {
-  if (/disk is full/i.test(message)) return FULL;
-  if (/readonly database/i.test(message)) return READ_ONLY;
+  if (/disk is full|ENOSPC|EDQUOT/i.test(message)) return FULL;
+  if (/readonly database|EROFS|EACCES|EPERM|ENOTDIR/i.test(message)) return READ_ONLY;
   if (/unable to open/i.test(message)) return CANNOT_OPEN;
   if (/malformed/i.test(message)) return CORRUPT;
   if (/not a database/i.test(message)) return NOT_A_DATABASE;

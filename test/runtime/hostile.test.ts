@@ -1,0 +1,146 @@
+/** Agents and readers that misbehave: memory stays bounded, errors are clear, everyone else is served. */
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { UniversalEvent } from "../../src/protocol/events.ts";
+import type { Sessions } from "../../src/runtime/contract.ts";
+import { endOf, open, removeFolder, session, spoken, tempFolder, turn, until } from "../support/sessions.ts";
+import { tiny } from "../support/tiny-adapter.ts";
+
+const MB = 1024 * 1024;
+const id = session("s");
+
+let folder: string;
+let sessions: Sessions;
+beforeEach(async () => {
+  folder = tempFolder();
+  sessions = await open(folder);
+  await sessions.create(id, { agent: "fake", directory: folder });
+});
+afterEach(async () => {
+  await sessions.close();
+  removeFolder(folder);
+});
+
+/** How far memory rises above where it was while the work is done. */
+async function peakDuring(work: () => Promise<unknown>): Promise<number> {
+  const before = process.memoryUsage().rss;
+  let peak = before;
+  const timer = setInterval(() => {
+    peak = Math.max(peak, process.memoryUsage().rss);
+  }, 5);
+  try {
+    await work();
+  } finally {
+    clearInterval(timer);
+  }
+  return peak - before;
+}
+
+const unparsed = (events: readonly UniversalEvent[]) =>
+  events.flatMap((event) => (event.type === "agent.unparsed" ? [event.data.error] : []));
+
+describe("an agent that sends", () => {
+  test("a line of 100 MB: it is named and dropped, and the turn goes on", async () => {
+    let events: UniversalEvent[] = [];
+    const rise = await peakDuring(async () => {
+      events = await turn(sessions, id, "huge 100");
+    });
+    expect(unparsed(events)).toEqual([
+      expect.stringMatching(/A line of 1048\d+ bytes was dropped: the limit is 67108864/),
+    ]);
+    expect(spoken(events)).toBe("after the huge line");
+    expect(endOf(events)).toEqual({ reason: "completed", evidence: "signal" });
+    expect(rise).toBeLessThan(200 * MB);
+  });
+
+  test("half lines: they are put together, characters and all", async () => {
+    const events = await turn(sessions, id, "halves");
+    expect(spoken(events)).toBe("zwölf — \u2028 🎉");
+    expect(unparsed(events)).toEqual([]);
+  });
+
+  test("garbage: each line of it is told, and the turn goes on", async () => {
+    const events = await turn(sessions, id, "garbage");
+    expect(unparsed(events)).toHaveLength(4);
+    expect(spoken(events)).toBe("still here");
+    expect(endOf(events)).toEqual({ reason: "completed", evidence: "signal" });
+  });
+
+  test("stderr without end: none of it is kept but its head and tail", async () => {
+    let events: UniversalEvent[] = [];
+    const rise = await peakDuring(async () => {
+      events = await turn(sessions, id, "stderr 100");
+    });
+    expect(spoken(events)).toBe("after the noise");
+    expect(rise).toBeLessThan(100 * MB);
+    const crash = (await turn(sessions, id, "crash 3")).at(-1);
+    const stderr = crash?.type === "turn.ended" ? crash.data.error?.details : null;
+    expect(stderr).toMatchObject({ stderr: { truncated: true, total_lines: 17_000_001 } });
+    expect(JSON.stringify(stderr).length).toBeLessThan(20_000);
+  });
+
+  test("more than the log takes: it waits, and nothing piles up", async () => {
+    const flooded = session("flooded");
+    await sessions.create(flooded, { agent: "mock", directory: folder });
+    let events = 0;
+    const rise = await peakDuring(async () => {
+      const { sequence } = await sessions.prompt(flooded, { text: "flood 100000" });
+      for await (const group of sessions.follow(flooded, { after: sequence, signal: new AbortController().signal })) {
+        events += group.last - group.first + 1;
+        if (Buffer.from(group.bytes).includes('"turn.ended"')) break;
+      }
+    });
+    expect(events).toBeGreaterThan(100_000);
+    // The events alone are 37 MB, and each is held in several forms on its way.
+    expect(rise).toBeLessThan(200 * MB);
+  });
+
+  test("what we hold: it reaches neither the log nor the native lines", async () => {
+    const secretive = session("secretive");
+    const secret = "very-secret-value-1";
+    await sessions.create(secretive, { agent: "fake", directory: folder, env: { MY_API_KEY: secret } });
+    expect(spoken(await turn(sessions, secretive, "env MY_API_KEY"))).toBe("[redacted]");
+    expect(spoken(await turn(sessions, secretive, "env FRANCA_SESSION_ID"))).toBe(secretive);
+    const { lines } = await sessions.native(secretive, { offset: 0, limit: 1000 });
+    expect(JSON.stringify(lines)).not.toContain(secret);
+    expect(JSON.stringify(await sessions.get(secretive))).not.toContain(secret);
+  });
+});
+
+test("a reader that never reads holds up nobody and costs nothing", async () => {
+  const flooded = session("flooded");
+  await sessions.create(flooded, { agent: "mock", directory: folder });
+  const stop = new AbortController();
+  const idle = sessions.follow(flooded, { after: 0, signal: stop.signal })[Symbol.asyncIterator]();
+  await idle.next();
+  const events = await turn(sessions, flooded, "flood 30000");
+  expect(endOf(events)).toEqual({ reason: "completed", evidence: "signal" });
+  const second = await idle.next();
+  expect(second.done).toBe(false);
+  expect(second.value?.first).toBeLessThanOrEqual(3);
+  stop.abort();
+});
+
+test("200 sessions at once, each with a process of its own, and none disturbs another", async () => {
+  await sessions.close();
+  sessions = await open(folder, { adapters: [tiny] });
+  const names = Array.from({ length: 200 }, (_, index) => session(`t${index}`));
+  await Promise.all(names.map((name) => sessions.create(name, { agent: "tiny", directory: folder })));
+  const rise = await peakDuring(async () => {
+    const turns = await Promise.all(names.map((name) => turn(sessions, name, `I am ${name}`)));
+    for (const [index, events] of turns.entries()) {
+      expect(spoken(events)).toBe(`I am ${names[index]}`);
+      expect(endOf(events)).toEqual({ reason: "completed", evidence: "signal" });
+    }
+  });
+  expect(rise).toBeLessThan(200 * MB);
+  expect((await sessions.list()).filter(({ status }) => status === "idle")).toHaveLength(201);
+});
+
+test("one session that is stuck in a request does not keep the others", async () => {
+  await sessions.prompt(id, { text: "ask" });
+  await until(sessions, id, { type: "permission.requested" });
+  const free = session("free");
+  await sessions.create(free, { agent: "fake", directory: folder });
+  expect(spoken(await turn(sessions, free, "echo free"))).toBe("free");
+  expect((await sessions.get(id)).status).toBe("requires_action");
+});
