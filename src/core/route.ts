@@ -1,4 +1,4 @@
-/** Which session a line is for, on a connection that carries several. Lines of unknown threads wait for their parent. */
+/** Which session a line is for, on a connection that carries several. Lines of unknown threads wait to be claimed. */
 
 /** What one line says about where it belongs. */
 export interface Route {

@@ -157,7 +157,7 @@ function abort(state: State, at: number): (Report | Send)[] {
   return out;
 }
 
-// Quirk: an interrupted turn leaves its command running until it is cleaned (transcripts/codex/interrupt-command-clean).
+// Quirk: an interrupted turn leaves its command running until cleaned (transcripts/codex/interrupt-command-clean).
 export function interrupt(state: State, { id, turn }: Thread, at: number): Send[] {
   return [
     ask(state, {
