@@ -144,7 +144,7 @@ export async function recordMock({ steps }: MockRecording): Promise<RecordedLine
     },
   });
   const peer = play({
-    options,
+    options: launchOptions,
     emit: (line) => {
       lines.push({ t, from: "agent", line });
       if (isMockLine(line) && (line.type === "ask" || line.type === "question")) asked = line.id;
@@ -174,7 +174,7 @@ export async function recordMock({ steps }: MockRecording): Promise<RecordedLine
   return lines;
 }
 
-const options: LaunchOptions = {
+export const launchOptions: LaunchOptions = {
   session_id: "demo",
   directory: "/workspace",
   resume: null,
