@@ -9,7 +9,7 @@ import type { SessionId } from "../protocol/ids.ts";
 import type { CreatedSession, CreateSession } from "../protocol/resources.ts";
 import type { Live } from "./live.ts";
 import type { SessionSettings } from "./log/contract.ts";
-import { withLive } from "./registry.ts";
+import { discard, withLive } from "./registry.ts";
 import type { Runtime } from "./runtime.ts";
 import { summarise } from "./summary.ts";
 
@@ -52,8 +52,13 @@ async function store(runtime: Runtime, { id, settings }: { id: SessionId; settin
       tools: [],
     };
     const title = create.title === undefined ? {} : { title: create.title };
-    live.drive.feed({ type: "opened", metadata, ...title, at: Date.now() });
-    await live.drive.settled();
+    try {
+      await live.drive.put({ type: "opened", metadata, ...title, at: Date.now() });
+    } catch (error) {
+      // Not acknowledged, so not there: the same id may be asked for again.
+      await discard(runtime, live);
+      throw error;
+    }
   });
 }
 

@@ -50,7 +50,9 @@ export interface Drive {
   readonly feed: (input: SessionInput) => void;
   /** A line or a response of the agent; false when the session is behind. */
   readonly hear: (heard: Exclude<Heard, { type: "disconnected" }>) => boolean;
-  /** Resolves when the command's events are stored. `check` looks right before it is taken and may throw. */
+  /** Resolves when what follows from it is stored. */
+  readonly put: (input: SessionInput) => Promise<void>;
+  /** The same for a command. `check` looks right before it is taken and may throw. */
   readonly ask: (command: Command, check?: (session: Session) => void) => Promise<void>;
   /** The storage error that holds the session up, or null. */
   readonly stuck: () => ApiError | null;
@@ -116,6 +118,11 @@ export function openDrive(options: DriveOptions): Drive {
     state.queued += entry.size;
     if (!state.busy) state.ticker.mark(beating);
   };
+  const put = (input: SessionInput, check: Entry["check"]): Promise<void> =>
+    new Promise<void>((resolve, reject) => {
+      if (state.stuckOn !== null) return reject(state.stuckOn);
+      push({ input: clean(state, input), origin: null, size: 0, check, done: { resolve, reject } });
+    });
   schedule(state, push);
   return {
     feed: (input) => push({ input: clean(state, input), origin: null, size: 0, check: null, done: null }),
@@ -124,12 +131,8 @@ export function openDrive(options: DriveOptions): Drive {
       state.behind ||= state.queued > BEHIND_BYTES;
       return !state.behind;
     },
-    ask: (command, check) =>
-      new Promise<void>((resolve, reject) => {
-        if (state.stuckOn !== null) return reject(state.stuckOn);
-        const input = { type: "command" as const, command, at: Date.now() };
-        push({ input, origin: null, size: 0, check: check ?? null, done: { resolve, reject } });
-      }),
+    put: (input) => put(input, null),
+    ask: (command, check) => put({ type: "command", command, at: Date.now() }, check ?? null),
     stuck: () => state.stuckOn,
     isBusy: () => state.busy || state.queue.length > 0,
     settled: () =>
@@ -179,9 +182,13 @@ function beat(state: State, beating: { readonly beat: () => void }): void {
   }
   state.queue.splice(0, taken);
   const after = (): void => {
-    if (broken === null) return conclude(state, { effects, done, beating });
-    for (const { reject } of done) reject(broken.error);
-    state.onBroken(broken.error);
+    try {
+      if (broken !== null) throw broken.error;
+      conclude(state, { effects, done, beating });
+    } catch (error) {
+      for (const { reject } of done) reject(error);
+      state.onBroken(error);
+    }
   };
   const append = broken === null ? batch.finish() : null;
   if (append === null) after();

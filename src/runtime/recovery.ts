@@ -7,19 +7,22 @@ import type { Runtime } from "./runtime.ts";
 
 export async function recover(runtime: Runtime): Promise<void> {
   await reapRuns(runtime);
-  const { log, options } = runtime;
-  const orphaned = (await log.owned()).filter(({ owner }) => isDead(owner)).map(({ id }) => id);
+  const { log, options, live } = runtime;
+  const owned = await log.owned();
+  const elsewhere = new Set(owned.filter(({ owner }) => !isDead(owner)).map(({ id }) => id));
+  const orphaned = owned.filter(({ owner }) => isDead(owner)).map(({ id }) => id);
   const isDaemon = options.role === "daemon";
   const queued = isDaemon ? await log.sessionsWithQueue() : [];
-  for (const id of new Set([...orphaned, ...queued])) await recoverSession(runtime, { id, runQueue: isDaemon });
+  for (const id of new Set([...orphaned, ...queued])) {
+    if (!elsewhere.has(id) && !live.has(id)) await recoverSession(runtime, { id, runQueue: isDaemon });
+  }
 }
 
 /** One session that cannot be recovered does not keep the others from it. */
 async function recoverSession(runtime: Runtime, { id, runQueue }: { id: SessionId; runQueue: boolean }): Promise<void> {
   try {
-    if (!runQueue) return await putInOrder(runtime, id);
-    const live = await take(runtime, id, { runQueue });
-    await live.drive.settled();
+    if (runQueue) await take(runtime, id, { runQueue });
+    else await putInOrder(runtime, id);
     runtime.logger.info("session.recovered", { session: id });
   } catch (error) {
     runtime.logger.warn("session.not_recovered", { session: id, error });

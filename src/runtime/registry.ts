@@ -79,8 +79,13 @@ async function load(runtime: Runtime, id: SessionId, { runQueue, lost }: TakeOpt
     }
   };
   if (snapshot.turn !== null) feedQueue();
-  if (lost !== undefined) live.drive.feed({ type: "disconnected", exit: lost, at });
-  else if (isUnfinished(snapshot)) live.drive.feed({ type: "restarted", at });
+  try {
+    if (lost !== undefined) await live.drive.put({ type: "disconnected", exit: lost, at });
+    else if (isUnfinished(snapshot)) await live.drive.put({ type: "restarted", at });
+  } catch (error) {
+    shut(live);
+    throw error;
+  }
   if (snapshot.turn === null) feedQueue();
   watchQuiet(runtime, { live, onQuiet: (quiet) => void retire(runtime, quiet) });
   return live;
@@ -114,6 +119,15 @@ export function shut(live: Live): void {
   live.closed = true;
   live.drive.close();
   if (live.quietTimer !== null) clearTimeout(live.quietTimer);
+}
+
+/** The session is gone, with everything about it. */
+export async function discard(runtime: Runtime, { id }: Pick<Live, "id">): Promise<void> {
+  const live = await runtime.live.get(id)?.catch(() => undefined);
+  if (live !== undefined) shut(live);
+  runtime.live.delete(id);
+  await runtime.log.delete(id);
+  runtime.tail.remove(id);
 }
 
 /** Our own mistake broke the fold, or somebody else has written: what is stored is the truth, and we go on from it. */

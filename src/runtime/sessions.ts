@@ -8,11 +8,12 @@ import type { Sessions } from "./contract.ts";
 import { adapterOf, createSession, forkSession } from "./create.ts";
 import { type Live, refuseEnded } from "./live.ts";
 import type { SessionRecord, SessionSettings } from "./log/contract.ts";
+import { isSame } from "./log/sqlite-records.ts";
 import type { RuntimeOptions } from "./options.ts";
 import { readEvents, readItems } from "./pages.ts";
 import { isDead } from "./process-table.ts";
 import { recover } from "./recovery.ts";
-import { closeAll, shut, withLive } from "./registry.ts";
+import { closeAll, discard, withLive } from "./registry.ts";
 import { openRuntimeParts, type Runtime } from "./runtime.ts";
 import { detail, latestItems, summarise } from "./summary.ts";
 
@@ -99,13 +100,13 @@ function commands(runtime: Runtime): Commands {
 }
 
 async function deleteSession(runtime: Runtime, id: SessionId): Promise<void> {
-  await withLive(runtime, id, async (live) => {
-    await terminate(live);
-    shut(live);
-    runtime.live.delete(id);
-  });
-  await runtime.log.delete(id);
-  runtime.tail.remove(id);
+  try {
+    await withLive(runtime, id, terminate);
+  } catch (error) {
+    // A session of an agent that is not there any more has nothing to end.
+    if (!(error instanceof ApiError) || error.code !== "unsupported_agent") throw error;
+  }
+  await discard(runtime, { id });
 }
 
 /** Sessions at rest that nobody has touched for that long. */
@@ -113,7 +114,7 @@ async function prune(runtime: Runtime, { olderThanMs }: { olderThanMs: number })
   const before = Date.now() - olderThanMs;
   const pruned: SessionId[] = [];
   for (const { id, summary, owner } of await runtime.log.list()) {
-    const isElsewhere = owner !== null && owner.pid !== runtime.owner.pid && !isDead(owner);
+    const isElsewhere = owner !== null && !isSame(owner, runtime.owner) && !isDead(owner);
     if (isElsewhere || summary.status !== "idle" || Date.parse(summary.updatedAt) >= before) continue;
     await deleteSession(runtime, id);
     pruned.push(id);
@@ -176,12 +177,16 @@ function readers(runtime: Runtime): Readers {
 /** Those that are driven here and ready. */
 async function driven(runtime: Runtime): Promise<Map<SessionId, Live>> {
   const all = await Promise.allSettled(runtime.live.values());
-  return new Map(all.flatMap((one) => (one.status === "fulfilled" ? [[one.value.id, one.value] as const] : [])));
+  const ready = all.flatMap((one) => (one.status === "fulfilled" && isTold(one.value) ? [one.value] : []));
+  return new Map(ready.map((live) => [live.id, live]));
 }
+
+/** While the log cannot be written, the fold is ahead of what may be told. */
+const isTold = ({ drive }: Live): boolean => drive.stuck() === null;
 
 async function look(runtime: Runtime, id: SessionId): Promise<{ settings: SessionSettings; snapshot: Snapshot }> {
   const own = await runtime.live.get(id)?.catch(() => undefined);
-  if (own !== undefined) return { settings: own.settings, snapshot: own.session.snapshot() };
+  if (own !== undefined && isTold(own)) return { settings: own.settings, snapshot: own.session.snapshot() };
   const record: SessionRecord | null = await runtime.log.find(id);
   if (record === null) throw new ApiError("session_not_found", `There is no session ${id}.`);
   return { settings: record.settings, snapshot: await loadSnapshot(runtime.log, id) };
