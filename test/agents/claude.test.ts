@@ -1,32 +1,24 @@
-/** The real Claude Code, driven through the runtime against a scripted model: no network, no tokens. */
-import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+/** The real Claude Code, driven through the runtime against a scripted model: what it says, asks and does. */
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import type { UniversalEvent } from "../../src/protocol/events.ts";
 import { sessionId } from "../../src/protocol/ids.ts";
 import {
   answer,
   answers,
   type Bench,
+  bash,
   call,
   ends,
-  noCommandIsLeft,
-  noProcessIsLeft,
+  missing,
   of,
   openBench,
   processesOf,
-  program,
-  stalled,
+  sandbox,
   text,
 } from "../support/claude.ts";
 import { describeNeeding } from "../support/requires.ts";
-import { open, turn } from "../support/sessions.ts";
-
-const missing = program === null ? "FRANCA_TEST_CLAUDE does not name it; run: npm run test:agents -- claude" : null;
-const bypass = { permissionMode: "bypass" } as const;
-const sandbox = (bench: Bench) => ({ ...bypass, env: { ...bench.env, IS_SANDBOX: "1" } });
-const bash = (command: string, more: Record<string, unknown> = {}) =>
-  call("Bash", { command, description: "A step", ...more });
+import { turn } from "../support/sessions.ts";
 
 describeNeeding("Claude Code", { missing }, () => {
   test("reads a file and edits it: deltas, one end, the file changed, the cost known", async () => {
@@ -259,154 +251,6 @@ describeNeeding("Claude Code", { missing }, () => {
     },
   );
 
-  test("a busy provider is retried, and the wait is shown", async () => {
-    const bench = await openBench({
-      script: () => ({
-        turns: [
-          { type: "status", status: 429, headers: { "retry-after": "1" } },
-          { type: "status", status: 529 },
-          answer(text("Recovered.")),
-        ],
-      }),
-    });
-    await bench.create();
-    const events = await turn(bench.sessions, bench.id, "Hello");
-    expect(ends(events)).toEqual(["completed/signal"]);
-    expect(of(events, "turn.state").map(({ data }) => data.state)).toEqual(["retrying", "retrying", "running"]);
-    expect(answers(events)).toEqual(["Recovered."]);
-  });
-
-  test.each([
-    { type: "cut", afterChunks: 2 } as const,
-    { type: "error", afterChunks: 2, code: "overloaded_error", message: "Overloaded" } as const,
-  ])("a stream that breaks off ($type) is a failed block, and the second try is another item", async (fault) => {
-    const bench = await openBench({
-      script: () => ({
-        turns: [
-          { ...answer(text("This will break off", 4)), chunkDelayMs: 50, fault },
-          answer(text("Whole again.", 2)),
-        ],
-      }),
-    });
-    await bench.create();
-    const events = await turn(bench.sessions, bench.id, "Hello");
-    expect(ends(events)).toEqual(["completed/signal"]);
-    const said = of(events, "item.completed").filter(({ data }) => data.item.role === "assistant");
-    expect(said.map(({ data }) => data.item.status)).toEqual(["failed", "completed"]);
-    expect(answers(events)).toEqual(["This will", "Whole again."].map((words) => expect.stringContaining(words)));
-  });
-
-  test("a request that the provider refuses for good is an error, not the words of the model", async () => {
-    const bench = await openBench({ script: () => ({ turns: [{ type: "status", status: 400, message: "no good" }] }) });
-    await bench.create();
-    const events = await turn(bench.sessions, bench.id, "Hello");
-    expect(ends(events)).toEqual(["error/signal"]);
-    expect(of(events, "turn.ended")[0]?.data.error).toMatchObject({ code: "invalid_request_error" });
-    expect(of(events, "error")).toHaveLength(1);
-    expect(answers(events)).toEqual([]);
-  });
-
-  test("a wrong key fails soon, with advice", async () => {
-    const bench = await openBench({ script: () => ({ turns: [{ type: "status", status: 401 }] }) });
-    await bench.create();
-    const events = await turn(bench.sessions, bench.id, "Hello");
-    expect(of(events, "turn.ended")[0]?.data).toMatchObject({
-      reason: "error",
-      error: { code: "authentication_failed", message: expect.stringContaining("ANTHROPIC_API_KEY") },
-    });
-  });
-
-  test("abort in the middle of a text: the block is kept as failed, the process takes the next prompt", async () => {
-    const bench = await openBench({
-      script: () => ({ turns: [stalled("A text that nobody lets come to its end"), answer(text("Still here."))] }),
-    });
-    await bench.create();
-    const { sequence } = await bench.sessions.prompt(bench.id, { text: "Write a lot" });
-    const delta = await bench.last("item.delta", sequence);
-    await bench.sessions.abort(bench.id, { clearQueue: false });
-    const end = await bench.last("turn.ended", delta.sequence);
-    expect([end.data.reason, end.data.evidence]).toEqual(["aborted", "signal"]);
-    const next = await turn(bench.sessions, bench.id, "Still there?");
-    expect(answers(next)).toEqual(["Still here."]);
-    const log = await bench.log();
-    const broken = of(log, "item.completed").find(({ data }) => data.item.item_id === delta.data.item_id);
-    expect(broken?.data.item.status).toBe("failed");
-    await bench.sessions.terminate(bench.id);
-    await noProcessIsLeft(bench.id);
-  });
-
-  test("abort while a command runs, one in front and one behind: both are gone", async () => {
-    const bench = await openBench({
-      script: () => ({
-        turns: [
-          answer(bash("perl -e 'sleep 301'", { run_in_background: true })),
-          answer(bash("perl -e 'sleep 302'")),
-          answer(text("Never said.")),
-        ],
-      }),
-    });
-    await bench.create(sandbox(bench));
-    const { sequence } = await bench.sessions.prompt(bench.id, { text: "Take your time" });
-    await expect
-      .poll(() => processesOf(bench.id).filter(({ command }) => command.includes("sleep 302")).length, {
-        timeout: 10_000,
-      })
-      .not.toBe(0);
-    await bench.sessions.abort(bench.id, { clearQueue: false });
-    expect((await bench.last("turn.ended", sequence)).data.reason).toBe("aborted");
-    await noCommandIsLeft(bench.id, "sleep 30");
-  });
-
-  test("abort while idle does nothing", async () => {
-    const bench = await openBench({ script: () => ({ turns: [answer(text("Hi."))] }) });
-    await bench.create();
-    await turn(bench.sessions, bench.id, "Hello");
-    const before = (await bench.log()).length;
-    await bench.sessions.abort(bench.id, { clearQueue: false });
-    expect(await bench.log()).toHaveLength(before);
-  });
-
-  test("kill -9 in the middle of a turn: it fails, and the next prompt resumes the conversation", async () => {
-    const bench = await openBench({
-      script: () => ({ turns: [answer(text("The word is pear.")), stalled("A text that is cut short by force")] }),
-    });
-    await bench.create();
-    const first = await turn(bench.sessions, bench.id, "Remember a word");
-    await bench.remembered("The word is pear.");
-    const { sequence } = await bench.sessions.prompt(bench.id, { text: "Go on" });
-    const delta = await bench.last("item.delta", sequence);
-    for (const { pid } of processesOf(bench.id)) process.kill(pid, "SIGKILL");
-    const end = await bench.last("turn.ended", delta.sequence);
-    expect(end.data).toMatchObject({ reason: "error", evidence: "exit", error: { code: "agent_exited" } });
-    bench.model.load({ turns: [answer(text("Pear."))] });
-    const again = await turn(bench.sessions, bench.id, "Which word?");
-    expect(ends(again)).toEqual(["completed/signal"]);
-    expect(bench.told("The word is pear.")).toBe(true);
-    expect(again[0]?.native_session_id).toBe(first.at(-1)?.native_session_id);
-    const cost = of([...first, ...again], "turn.ended").map(({ data }) => data.usage.tokens.input);
-    expect(cost).toEqual([100, 100]);
-  });
-
-  test("the daemon is gone and back: the log is there, and the next prompt resumes the conversation", async () => {
-    const bench = await openBench({ script: () => ({ turns: [answer(text("The word is plum."))] }), stored: true });
-    await bench.create();
-    await turn(bench.sessions, bench.id, "Remember a word");
-    await bench.sessions.close();
-    await noProcessIsLeft(bench.id);
-    const { claude } = await import("../../src/adapters/claude/index.ts");
-    const again = await open(join(bench.folder, "data"), { adapters: [claude] });
-    try {
-      bench.model.load({ turns: [answer(text("Plum."))] });
-      const events = await turn(again, bench.id, "Which word?");
-      expect(ends(events)).toEqual(["completed/signal"]);
-      expect(bench.told("The word is plum.")).toBe(true);
-      expect((await again.get(bench.id)).usage.tokens.input).toBe(200);
-    } finally {
-      await again.close();
-    }
-    await noProcessIsLeft(bench.id);
-  });
-
   test("a branch goes on from the same conversation, in one of its own", async () => {
     const bench = await openBench({
       script: () => ({ turns: [answer(text("The word is fig.")), answer(text("Fig."))] }),
@@ -514,77 +358,6 @@ describeNeeding("Claude Code", { missing }, () => {
     expect(of(await bench.log(), "agent.unparsed")).toEqual([]);
   });
 });
-
-describeNeeding("Claude Code that will not start", { missing }, () => {
-  const quiet = { script: () => ({ turns: [answer(text("Never said."))] }) };
-
-  test("not installed: refused when the session is created, and it says how to install it", async () => {
-    const bench = await openBench({ ...quiet, program: null });
-    await expect(bench.create()).rejects.toMatchObject({
-      code: "agent_not_installed",
-      message: expect.stringContaining("franca agents install claude"),
-    });
-  });
-
-  test("a version that does not know our options: the turn fails, and it says what to do", async () => {
-    const bench = await openBench({ ...quiet, program: null });
-    const old = join(bench.folder, "bin", "claude");
-    writeFileSync(old, "#!/bin/sh\necho \"error: unknown option '--include-partial-messages'\" >&2\nexit 1\n", {
-      mode: 0o755,
-    });
-    await bench.create();
-    const events = await turn(bench.sessions, bench.id, "Hello");
-    expectFailure(events, { code: "agent_version", advice: "franca agents install claude" });
-  });
-
-  test.runIf(process.getuid?.() === 0)(
-    "bypass as root without a sandbox: refused, and it says what to do",
-    async () => {
-      const bench = await openBench(quiet);
-      await bench.create(bypass);
-      const events = await turn(bench.sessions, bench.id, "Hello");
-      expectFailure(events, { code: "mode_not_supported", advice: "IS_SANDBOX=1" });
-      expect(bench.model.requests).toHaveLength(0);
-    },
-  );
-
-  test("no key: the turn fails, and it says which variable to set", async () => {
-    const bench = await openBench(quiet);
-    const { ANTHROPIC_API_KEY: _key, ...env } = bench.env;
-    await bench.create({ env });
-    const events = await turn(bench.sessions, bench.id, "Hello");
-    expectFailure(events, { code: "authentication_failed", advice: "ANTHROPIC_API_KEY" });
-    expect(bench.model.requests).toHaveLength(0);
-  });
-
-  test("a conversation that does not exist: the turn fails, and it says what to do", async () => {
-    const bench = await openBench(quiet);
-    await bench.create({ nativeSessionId: "aaaaaaaa-0000-4000-8000-00000000dead" });
-    const events = await turn(bench.sessions, bench.id, "Hello");
-    expectFailure(events, { code: "native_session_not_found", advice: "start a new session" });
-  });
-
-  test("a directory that is gone: the turn fails, and names it", async () => {
-    const bench = await openBench(quiet);
-    await bench.create();
-    rmSync(bench.directory, { recursive: true });
-    const events = await turn(bench.sessions, bench.id, "Hello");
-    expect(ends(events)).toHaveLength(1);
-    const [end] = of(events, "turn.ended");
-    expect(end?.data.reason).toBe("error");
-    expect(end?.data.error).toMatchObject({
-      code: "directory_not_found",
-      message: expect.stringContaining(bench.directory),
-    });
-  });
-});
-
-function expectFailure(events: readonly UniversalEvent[], { code, advice }: { code: string; advice: string }): void {
-  expect(ends(events)).toHaveLength(1);
-  const [end] = of(events, "turn.ended");
-  expect(end?.data.reason).toBe("error");
-  expect(end?.data.error).toMatchObject({ code, message: expect.stringContaining(advice) });
-}
 
 const question = (asked: string, { labels, multiSelect }: { labels: readonly string[]; multiSelect: boolean }) => ({
   question: asked,

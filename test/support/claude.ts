@@ -15,10 +15,15 @@ import { temporaryFolder } from "./folders.ts";
 import { open, until, wholeLog } from "./sessions.ts";
 
 /** Where scripts/test-agents.js installed it. */
-export const program = process.env.FRANCA_TEST_CLAUDE ?? null;
+const program = process.env.FRANCA_TEST_CLAUDE ?? null;
+
+export const missing =
+  program === null ? "FRANCA_TEST_CLAUDE does not name it; run: npm run test:agents -- claude" : null;
 
 export const text = (said: string, chunks = 1): ScriptBlock => ({ type: "text", text: said, chunks });
 export const call = (name: string, input: unknown): ScriptBlock => ({ type: "tool_call", name, input, chunks: 3 });
+export const bash = (command: string, more: Readonly<Record<string, unknown>> = {}): ScriptBlock =>
+  call("Bash", { command, description: "A step", ...more });
 export const answer = (...blocks: readonly ScriptBlock[]): Extract<ScriptTurn, { type: "answer" }> => ({
   type: "answer",
   blocks,
@@ -45,6 +50,12 @@ export interface Bench {
   /** The CLI writes its own transcript with a little delay: waits until these words are in it. */
   readonly remembered: (words: string) => Promise<void>;
 }
+
+/** Everything is allowed, also to root. */
+export const sandbox = ({ env }: Bench): Partial<CreateSession> => ({
+  permissionMode: "bypass",
+  env: { ...env, IS_SANDBOX: "1" },
+});
 
 let benches = 0;
 
