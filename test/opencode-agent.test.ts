@@ -100,11 +100,17 @@ describe("getting a session", () => {
   test("a fork is made by OpenCode, and its copies of old messages are no work", () => {
     const live = liveSession(opencode);
     live.connect({ resume: "ses_old", fork: true });
-    live.answer("/session/ses_old/fork", { body: { id: root } });
-    const copied = message("msg_9", { time: { created: 1, completed: 2 }, finish: "stop" });
-    live.hear(...user("msg_8", "old words"), copied, text("prt_9", "msg_9", "old answer", { end: true }));
-    expect(live.of("turn.started")).toEqual([]);
+    live.prompt("new words");
+    live.answer("/session/ses_old/fork", { body: { id: root, time: { created: 100, updated: 100 } } });
+    const info = { id: "msg_8", ...of, role: "user", time: { created: 1 } };
+    live.hear(event("message.updated", { ...of, info }));
+    live.hear(part({ id: "prt_8", messageID: "msg_8", type: "text", text: "old words" }));
+    live.hear(message("msg_9", { time: { created: 1, completed: 2 }, finish: "stop" }));
+    live.hear(text("prt_9", "msg_9", "old answer", { end: true }));
     expect(live.of("item.started")).toEqual([]);
+    live.hear(...user("msg_10", "new words"), status("busy"), ...done.slice(1));
+    expect(words(live)).toEqual(["user completed new words"]);
+    expect(ends(live)).toEqual(["completed by signal"]);
   });
 
   test("a prompt that OpenCode refuses ends its turn", () => {

@@ -6,6 +6,8 @@ import { openCodeRunParts } from "./opencode-run.ts";
 const fields = z.record(z.string(), z.unknown());
 const call = z.object({ callID: z.string() });
 
+const time = z.object({ created: z.number() }).optional();
+
 const session = z.object({
   id: z.string(),
   parentID: z.string().optional(),
@@ -14,6 +16,7 @@ const session = z.object({
   version: z.string().optional(),
   agent: z.string().optional(),
   model: z.object({ id: z.string(), providerID: z.string() }).optional(),
+  time,
 });
 
 export const OpenCodeErrorSchema = z.object({
@@ -22,12 +25,12 @@ export const OpenCodeErrorSchema = z.object({
 });
 
 const message = z.discriminatedUnion("role", [
-  z.object({ id: z.string(), sessionID: z.string(), role: z.literal("user"), model: fields.optional() }),
+  z.object({ id: z.string(), sessionID: z.string(), role: z.literal("user"), model: fields.optional(), time }),
   z.object({
     id: z.string(),
     sessionID: z.string(),
     role: z.literal("assistant"),
-    time: fields.optional(),
+    time,
     error: OpenCodeErrorSchema.optional(),
     finish: z.string().optional(),
     modelID: z.string().optional(),

@@ -81,10 +81,13 @@ const isResponse = (value: unknown): boolean => isFields(value) && isText(value.
 const ofSession = (properties: Fields): boolean => isText(properties.sessionID);
 const ofMaybeSession = (properties: Fields): boolean => isTextOrAbsent(properties.sessionID);
 
+const isTime = (time: unknown): boolean => time === undefined || (isFields(time) && isNumber(time.created));
+
 export function isOpenCodeSession(info: unknown): boolean {
   if (!isFields(info) || !isText(info.id)) return false;
   const { parentID, title, directory, version, agent, model } = info;
   return (
+    isTime(info.time) &&
     [parentID, title, directory, version, agent].every(isTextOrAbsent) &&
     (model === undefined || (isFields(model) && isText(model.id) && isText(model.providerID)))
   );
@@ -92,11 +95,11 @@ export function isOpenCodeSession(info: unknown): boolean {
 
 export function isOpenCodeMessage(info: unknown): boolean {
   if (!isFields(info) || !isText(info.id) || !isText(info.sessionID)) return false;
+  if (!isTime(info.time)) return false;
   if (info.role === "user") return isFieldsOrAbsent(info.model);
   if (info.role !== "assistant") return false;
-  const { time, error, finish, modelID, providerID, summary } = info;
+  const { error, finish, modelID, providerID, summary } = info;
   return (
-    isFieldsOrAbsent(time) &&
     (error === undefined || isOpenCodeError(error)) &&
     [finish, modelID, providerID].every(isTextOrAbsent) &&
     (summary === undefined || typeof summary === "boolean")

@@ -2,6 +2,7 @@
 import type { LaunchOptions, Send } from "../../core/adapter.ts";
 import type { Report } from "../../core/report.ts";
 import type {
+  OpenCodeAssistantMessage,
   OpenCodeMessage,
   OpenCodePart,
   OpenCodePermission,
@@ -120,12 +121,12 @@ function onCreated(state: State, info: OpenCodeSession): Out {
   // In a recording the client may make several sessions; the one that this fold follows is known by then.
   if (state.root !== null && state.root !== info.id) return [];
   state.root = info.id;
-  return [sessionReport(info), ...releaseWaiting(state)];
+  return [sessionReport(state, info), ...releaseWaiting(state)];
 }
 
 /** The session is still there. Rules are added to those it has, so only missing ones are sent. */
 function onResumed(state: State, info: OpenCodeSession): Out {
-  const out: Out = [sessionReport(info)];
+  const out: Out = [sessionReport(state, info)];
   const wanted = permissionRules(state.options?.permission_mode ?? "default");
   const permission = wanted.filter((rule) => !(info.permission ?? []).some((one) => isSameRule(one, rule)));
   const path = `/session/${info.id}`;
@@ -196,13 +197,18 @@ function onMessages(state: State, { body, at }: { body: unknown; at: number }): 
   const read = messagesIn(body);
   return read.slice(firstNew(state, read)).flatMap(({ info, parts }) => {
     const sessionID = info.sessionID;
-    const early = info.role === "assistant" ? { ...info, time: { created: 0 } } : info;
+    const early = info.role === "assistant" ? withoutEnd(info) : info;
     return [
       { type: "message.updated" as const, properties: { sessionID, info: early } },
       ...parts.map((part) => ({ type: "message.part.updated" as const, properties: { sessionID, part } })),
       { type: "message.updated" as const, properties: { sessionID, info } },
     ].flatMap((payload) => onPayload(state, { payload, at }));
   });
+}
+
+/** As it was before its parts were told. */
+function withoutEnd(info: OpenCodeAssistantMessage): OpenCodeAssistantMessage {
+  return info.time === undefined ? info : { ...info, time: { created: info.time.created } };
 }
 
 /** Where this turn's messages begin in the list: at the first that it knows, or after the last of the turn before. */

@@ -17,7 +17,19 @@ import type {
 } from "../../dialects/opencode.ts";
 import type { OpenCodePayload } from "../../dialects/opencode-stream.ts";
 import type { Todo } from "../../protocol/events.ts";
-import { addMessage, byUser, headOf, isRoot, messageFor, onDelta, onFile, onPatch, onWords, whole } from "./parts.ts";
+import {
+  addMessage,
+  byUser,
+  headOf,
+  isPast,
+  isRoot,
+  messageFor,
+  onDelta,
+  onFile,
+  onPatch,
+  onWords,
+  whole,
+} from "./parts.ts";
 import { isQuiet } from "./quiet.ts";
 import { finishPart, isDone, messageOf, type State, threadOf } from "./state.ts";
 import { childOf, hold, link, onChildCreated, openSubagent } from "./subagents.ts";
@@ -118,10 +130,11 @@ function onSession(state: State, info: OpenCodeSession): Out {
     if (parentID !== undefined) onChildCreated(state, { ...info, parentID });
     return [];
   }
-  return [sessionReport(info)];
+  return [sessionReport(state, info)];
 }
 
-export function sessionReport(info: OpenCodeSession): Report {
+export function sessionReport(state: State, info: OpenCodeSession): Report {
+  state.born = info.time?.created ?? state.born;
   const { id, title, agent, model, version, directory } = info;
   const named = model === undefined ? undefined : `${model.providerID}/${model.id}`;
   return {
@@ -148,7 +161,8 @@ function onMessage(state: State, { properties }: OpenCodeEventOf<"message.update
   const { info } = properties;
   if (info.role === "assistant") return onAssistantMessage(state, info);
   if (messageOf(state, info.id) === undefined) {
-    addMessage(state, { messageID: info.id, sessionID: info.sessionID, role: "user" });
+    const past = isPast(state, info);
+    addMessage(state, { messageID: info.id, sessionID: info.sessionID, role: "user", past });
   }
   return [];
 }

@@ -2,6 +2,7 @@
 import type { ItemHead, Report } from "../../core/report.ts";
 import type {
   OpenCodeFilePart,
+  OpenCodeMessage,
   OpenCodePart,
   OpenCodeReasoningPart,
   OpenCodeTextPart,
@@ -28,6 +29,10 @@ export function addMessage(
   state.messages.set(messageID, message);
   return message;
 }
+
+/** A fork copies the messages before it, which keep their time. */
+export const isPast = (state: State, { sessionID, time }: OpenCodeMessage): boolean =>
+  sessionID === state.root && time !== undefined && time.created < state.born;
 
 /** Fields that every item of a message shares. */
 export function headOf(

@@ -34,7 +34,7 @@ export interface Message {
   readonly thread: string;
   /** It holds the summary of a compaction. */
   readonly summary: boolean;
-  /** It was over when we first heard of it: a copy made by a fork, which is no work. */
+  /** It is older than its session: a copy made by a fork, which is no work. */
   readonly past: boolean;
   /** The key of its latest message item: the parent of its tool calls. */
   latest: string | null;
@@ -86,6 +86,8 @@ export interface State {
   connected: boolean;
   /** Our session's native id. */
   root: string | null;
+  /** When our session was made, by the server's clock. */
+  born: number;
   readonly threads: Map<string, Thread>;
   readonly unlinked: Map<string, Unlinked>;
   /** Messages of this turn and of the one before. */
@@ -108,7 +110,7 @@ export interface State {
   abort: "no" | "wanted" | "sent" | "answered" | "waited";
   /** How many idles were heard since the abort. */
   abortIdles: number;
-  /** A prompt that we did not send, until OpenCode begins to work on it: a fork copies prompts too. */
+  /** A prompt that we did not send, until OpenCode begins to work on it: some are only put into the conversation. */
   foreign: Report[];
   /** The error that was told last in this busy period. */
   toldError: string | null;
@@ -126,6 +128,7 @@ export const startState = (): State => ({
   options: null,
   connected: false,
   root: null,
+  born: 0,
   threads: new Map(),
   unlinked: new Map(),
   messages: new Map(),

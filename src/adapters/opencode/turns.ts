@@ -6,7 +6,7 @@ import type { Send } from "../../core/adapter.ts";
 import type { EndReport, Report } from "../../core/report.ts";
 import type { OpenCodeAssistantMessage, OpenCodeError, OpenCodeStatus } from "../../dialects/opencode.ts";
 import { sendAbort } from "./encode.ts";
-import { addMessage, closeWords, isRoot } from "./parts.ts";
+import { addMessage, closeWords, isPast, isRoot } from "./parts.ts";
 import { messageOf, type State, type Thread, threadOf, turnPage } from "./state.ts";
 import { closeSubagent, openSubagent } from "./subagents.ts";
 
@@ -168,17 +168,18 @@ export function onAssistantMessage(state: State, info: OpenCodeAssistantMessage)
   const { id, sessionID } = info;
   const out: (Report | Send)[] = [];
   const thread = threadOf(state, sessionID);
-  const completed = info.time?.completed !== undefined;
   let message = messageOf(state, id);
   if (message === undefined) {
-    const past = completed && !thread.busy && !state.rereading;
+    const past = isPast(state, info);
     message = addMessage(state, { messageID: id, sessionID, role: "assistant", summary: info.summary === true, past });
-    if (past) state.foreign = [];
+    if (past) return [];
     thread.latest = { id, finish: null, completed: false };
     thread.error = null;
     thread.rejected = false;
-    if (!state.statusSeen && !past) out.push(...onBusy(state, thread));
+    if (!state.statusSeen) out.push(...onBusy(state, thread));
   }
+  if (message.past) return [];
+  const completed = info.time?.completed !== undefined;
   // Late words about an earlier message must not change how the present one ends.
   if (thread.latest === null || thread.latest.id === id) {
     thread.latest = { id, finish: info.finish ?? null, completed };

@@ -1,0 +1,276 @@
+/** The real OpenCode against a scripted model: folders of its own, no network, and a way to kill it and to cut its stream. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer, type IncomingMessage, request, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { opencode } from "../../src/adapters/opencode/index.ts";
+import { serveOpenAi } from "../../src/model-server/openai.ts";
+import type { Script, ScriptBlock, ScriptTurn } from "../../src/model-server/script.ts";
+import type { ModelServer } from "../../src/model-server/serve.ts";
+import type { SessionId } from "../../src/protocol/ids.ts";
+import type { CreateSession } from "../../src/protocol/resources.ts";
+import type { Sessions } from "../../src/runtime/contract.ts";
+import { open, session } from "./sessions.ts";
+
+export interface OpenCodeLab {
+  readonly sessions: Sessions;
+  readonly model: ModelServer;
+  /** A new session in a folder of its own, with this script. */
+  readonly begin: (turns: readonly ScriptTurn[], options?: Partial<CreateSession>) => Promise<Begun>;
+  /** The process id of the server that was started last. */
+  readonly pid: () => number;
+  readonly environment: Readonly<Record<string, string>>;
+  readonly program: string;
+  readonly close: () => Promise<void>;
+}
+
+export interface Begun {
+  readonly id: SessionId;
+  readonly directory: string;
+}
+
+const title: ScriptTurn = { type: "answer", blocks: [{ type: "text", text: "A title" }] };
+
+/** OpenCode asks for a title beside the conversation; that must not use up the script. */
+const scriptOf = (turns: readonly ScriptTurn[], side: Script["side"] = []): Script => ({
+  turns,
+  side: [{ name: "title", match: { systemContains: "title generator" }, turns: [title] }, ...side],
+});
+
+export async function openLab(program: string): Promise<OpenCodeLab> {
+  const home = mkdtempSync(join(tmpdir(), "franca-opencode-"));
+  const model = await serveOpenAi(scriptOf([title]));
+  const pidFile = join(home, "pid");
+  const wrapper = wrap(home, { program, pidFile });
+  writeConfig(home, model.url);
+  const environment = {
+    HOME: home,
+    XDG_CONFIG_HOME: join(home, "config"),
+    XDG_DATA_HOME: join(home, "data"),
+    XDG_STATE_HOME: join(home, "state"),
+    XDG_CACHE_HOME: join(home, "cache"),
+    OPENCODE_DISABLE_MODELS_FETCH: "1",
+    OPENCODE_DISABLE_LSP_DOWNLOAD: "1",
+    OPENCODE_DISABLE_DEFAULT_PLUGINS: "1",
+    OPENCODE_DISABLE_CLAUDE_CODE: "1",
+    OPENCODE_DISABLE_EXTERNAL_SKILLS: "1",
+  };
+  const before = process.env.PATH;
+  process.env.PATH = `${wrapper}:${before}`;
+  const sessions = await open(null, { adapters: [opencode] });
+  let count = 0;
+  return {
+    sessions,
+    model,
+    environment,
+    program,
+    pid: () => Number(readFileSync(pidFile, "utf8")),
+    async begin(turns, options = {}) {
+      count += 1;
+      const directory = join(home, `work-${count}`);
+      mkdirSync(directory);
+      writeFileSync(join(directory, "README.md"), "# Demo\n\nA small demo project.\n");
+      model.load(scriptOf(turns));
+      const id = session(`s${count}`);
+      await sessions.create(id, { agent: "opencode", directory, env: environment, ...options });
+      return { id, directory };
+    },
+    async close() {
+      await record(sessions);
+      await sessions.close();
+      await model.close();
+      process.env.PATH = before;
+      rmSync(home, { recursive: true, force: true });
+    },
+  };
+}
+
+/** With FRANCA_RECORD, a folder, what was said to and by the agent is kept there: that is how transcripts are made. */
+async function record(sessions: Sessions): Promise<void> {
+  const folder = process.env.FRANCA_RECORD;
+  if (folder === undefined) return;
+  for (const { sessionId } of await sessions.list()) {
+    const { lines } = await sessions.native(session(sessionId), { offset: 0, limit: 5_000 });
+    const kept = lines.map(({ time, from, native }) => JSON.stringify({ t: Date.parse(time), from, line: native }));
+    writeFileSync(join(folder, `${sessionId}.jsonl`), `${kept.join("\n")}\n`);
+  }
+}
+
+/** A program of that name that leaves its process id behind and becomes the real one. */
+function wrap(home: string, { program, pidFile }: { program: string; pidFile: string }): string {
+  const folder = join(home, "bin");
+  mkdirSync(folder);
+  const file = join(folder, "opencode");
+  writeFileSync(file, `#!/bin/sh\necho $$ > '${pidFile}'\nexec '${program}' "$@"\n`);
+  chmodSync(file, 0o755);
+  return folder;
+}
+
+function writeConfig(home: string, url: string): void {
+  const folder = join(home, "config", "opencode");
+  mkdirSync(folder, { recursive: true });
+  const scripted = {
+    name: "Scripted",
+    reasoning: true,
+    tool_call: true,
+    limit: { context: 200_000, output: 8_192 },
+    cost: { input: 1, output: 2 },
+  };
+  const provider = {
+    npm: "@ai-sdk/openai-compatible",
+    name: "Lab",
+    options: { baseURL: `${url}/v1`, apiKey: "dummy" },
+    models: { scripted },
+  };
+  const config = {
+    autoupdate: false,
+    share: "disabled",
+    model: "lab/scripted",
+    small_model: "lab/scripted",
+    enabled_providers: ["lab"],
+    provider: { lab: provider },
+    permission: { edit: "allow", bash: { "*": "allow", "touch *": "ask", "echo denied*": "deny" } },
+  };
+  writeFileSync(join(folder, "opencode.json"), JSON.stringify(config));
+}
+
+export const says = (text: string, more: Partial<Extract<ScriptTurn, { type: "answer" }>> = {}): ScriptTurn => ({
+  type: "answer",
+  blocks: [{ type: "text", text, chunks: 4 }],
+  usage: { input: 100, output: 20 },
+  ...more,
+});
+
+export const calls = (...tools: readonly { readonly name: string; readonly input: unknown }[]): ScriptTurn => ({
+  type: "answer",
+  blocks: tools.map(({ name, input }): ScriptBlock => ({ type: "tool_call", name, input })),
+  usage: { input: 100, output: 20 },
+});
+
+export const bash = (command: string) => ({ name: "bash", input: { command, description: "Run a command" } });
+
+export interface CuttableServer {
+  /** The address to give to a session. */
+  readonly url: string;
+  /** Ends every event stream right after its first event of this type, and lets none be opened until `mend`. */
+  readonly cutAfter: (type: string) => void;
+  readonly mend: () => void;
+  /** Resolves when the server has said this many events of a type, cut or not. */
+  readonly said: (type: string, count: number) => Promise<void>;
+  readonly close: () => Promise<void>;
+}
+
+/** A server of its own behind a relay whose event streams can be cut while everything else goes through. */
+export async function cuttableServer({ program, environment }: OpenCodeLab): Promise<CuttableServer> {
+  const child = spawn(program, ["serve", "--port", "0", "--hostname", "127.0.0.1"], {
+    env: { PATH: process.env.PATH ?? "", ...environment },
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const upstream = new URL(await listening(child));
+  const watch = await watchEvents(upstream);
+  let cutAfter: string | null = null;
+  let isCut = false;
+  const relay = createServer((incoming, outgoing) => {
+    const isStream = incoming.url?.startsWith("/global/event") === true;
+    if (isStream && isCut) return void outgoing.destroy();
+    const { method, url, headers } = incoming;
+    const options = { host: upstream.hostname, port: upstream.port, path: url, method, headers };
+    const forwarded = request(options, (answer) => {
+      outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
+      if (isStream) relayStream(answer, outgoing);
+      else answer.pipe(outgoing);
+    });
+    forwarded.on("error", () => outgoing.destroy());
+    outgoing.on("close", () => forwarded.destroy());
+    incoming.pipe(forwarded);
+  });
+  const relayStream = (answer: IncomingMessage, outgoing: ServerResponse): void => {
+    answer.on("error", () => outgoing.destroy());
+    answer.setEncoding("utf8");
+    outgoing.flushHeaders();
+    let rest = "";
+    answer.on("data", (text: string) => {
+      const events = (rest + text).split("\n\n");
+      rest = events.pop() ?? "";
+      for (const event of events) {
+        if (outgoing.writableEnded) return;
+        outgoing.write(`${event}\n\n`);
+        if (cutAfter === null || !event.includes(`"type":"${cutAfter}"`)) continue;
+        isCut = true;
+        // What was written must still get there.
+        outgoing.end();
+        return;
+      }
+    });
+  };
+  relay.listen(0, "127.0.0.1");
+  await once(relay, "listening");
+  return {
+    url: `http://127.0.0.1:${addressOf(relay.address()).port}`,
+    said: watch.said,
+    cutAfter(type) {
+      cutAfter = type;
+    },
+    mend() {
+      cutAfter = null;
+      isCut = false;
+    },
+    async close() {
+      watch.close();
+      relay.closeAllConnections();
+      relay.close();
+      child.kill("SIGTERM");
+      await once(child, "exit");
+    },
+  };
+}
+
+/** Our own eyes on the server's events, beside the relay. */
+async function watchEvents(url: URL): Promise<Pick<CuttableServer, "said"> & { readonly close: () => void }> {
+  const counts = new Map<string, number>();
+  const waiting = new Set<() => void>();
+  const sending = request(new URL("/global/event", url)).end();
+  const [answer] = await once(sending, "response");
+  // The server is ended before its stream is, which is no failure.
+  answer.on("error", () => {});
+  sending.on("error", () => {});
+  const reader = createInterface({ input: answer });
+  reader.on("error", () => {});
+  reader.on("line", (line) => {
+    const type = /"payload":\{"id":"[^"]*","type":"([^"]+)"/.exec(line)?.[1];
+    if (type === undefined) return;
+    counts.set(type, (counts.get(type) ?? 0) + 1);
+    for (const wake of waiting) wake();
+  });
+  return {
+    said: (type, count) =>
+      new Promise((resolve) => {
+        const look = (): void => {
+          if ((counts.get(type) ?? 0) < count) return;
+          waiting.delete(look);
+          resolve();
+        };
+        waiting.add(look);
+        look();
+      }),
+    close: () => void sending.destroy(),
+  };
+}
+
+function addressOf(address: AddressInfo | string | null): AddressInfo {
+  if (typeof address !== "object" || address === null) throw new Error("The relay has no address.");
+  return address;
+}
+
+async function listening(child: ChildProcess): Promise<string> {
+  if (child.stdout === null) throw new Error("The server's output cannot be read.");
+  for await (const line of createInterface({ input: child.stdout })) {
+    const url = /listening on (http\S+)/.exec(line)?.[1];
+    if (url !== undefined) return url;
+  }
+  throw new Error("The server ended before it listened.");
+}
