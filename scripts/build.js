@@ -65,7 +65,6 @@ async function main() {
   const startedAt = new Date();
   const files = [];
   for (const options of [nodeBuild, libraryBuild]) {
-    if (options.entryPoints.length === 0) continue;
     const { outputFiles } = await build(options);
     files.push(...outputFiles);
   }
@@ -81,9 +80,7 @@ async function main() {
 }
 
 function entries(table) {
-  return Object.entries(table)
-    .filter(([, path]) => existsSync(join(root, path)))
-    .map(([out, path]) => ({ in: path, out }));
+  return Object.entries(table).map(([out, path]) => ({ in: path, out }));
 }
 
 /** By way of a rename: whoever loads a file while it is built sees the old one or the new one. */
