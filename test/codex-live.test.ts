@@ -77,6 +77,14 @@ describe("the handshake", () => {
     expect(methods(agent.sends).at(-1)).toBe("thread/resume");
   });
 
+  test("a thread that another Codex has open is told as such", () => {
+    const agent = live({ resume: "busy" });
+    agent.told(prompt("hello"));
+    agent.answers("initialize", {});
+    agent.refuses("thread/resume", "thread busy already has an active writer");
+    expect(agent.reports.at(-1)).toMatchObject({ type: "end", error: { code: "native_session_in_use" } });
+  });
+
   test("an answer that never comes is given up at a tick", () => {
     const agent = live();
     agent.told(prompt("hello"));
@@ -176,6 +184,26 @@ describe("abort", () => {
     expect(agent.reports).toEqual([{ type: "end", reason: "aborted" }]);
     agent.ready();
     expect(methods(agent.sends)).not.toContain("turn/start");
+  });
+
+  test("reaches the agents that were spawned, and only the own turn's refusal is an end", () => {
+    const agent = live();
+    agent.turn("turn-1");
+    const item = { type: "collabAgentToolCall", id: "c1", tool: "spawnAgent", prompt: "go", agentsStates: {} };
+    const done = { ...item, status: "completed", receiverThreadIds: ["child"] };
+    agent.hears({ method: "item/completed", params: { ...here, item: done } });
+    agent.hears({
+      method: "turn/started",
+      params: { threadId: "child", turn: { id: "turn-c", status: "inProgress", rootTurnId: "turn-1" } },
+    });
+    agent.told({ type: "abort" });
+    const interrupted = agent.sends.filter(({ method }) => method === "turn/interrupt");
+    expect(interrupted.map(({ params }) => params)).toEqual([
+      { threadId: THREAD, turnId: "turn-1" },
+      { threadId: "child", turnId: "turn-c" },
+    ]);
+    agent.refuses("turn/interrupt", "no active turn to interrupt");
+    expect(agent.reports.filter(({ type }) => type === "end")).toEqual([]);
   });
 
   test("when the turn ended in the meantime is still an end", () => {

@@ -163,7 +163,7 @@ export function interrupt(state: State, { id, turn }: Thread, at: number): Send[
     ask(state, {
       method: "turn/interrupt",
       params: { threadId: id, turnId: turn },
-      context: { type: "interrupt" },
+      context: { type: "interrupt", own: id === state.thread },
       at,
     }),
     clean(state, id, at),

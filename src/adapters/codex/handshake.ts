@@ -135,5 +135,7 @@ export const refusedReport = (failure: RpcFailure): Report[] =>
 
 export const codeOf = ({ kind, message }: RpcFailure): string => {
   if (kind === "timeout") return "timeout";
+  // Another process of Codex, of ours or of anybody's, has the conversation open.
+  if (/already has an active writer/i.test(message)) return "native_session_in_use";
   return /no rollout found|thread not found/i.test(message) ? "native_session_not_found" : "request_refused";
 };

@@ -15,7 +15,8 @@ export type Purpose =
   | { readonly type: "steer" }
   /** Compaction and a shell command run as turns without a prompt. */
   | { readonly type: "own" }
-  | { readonly type: "interrupt" }
+  /** `own`: of the session's own turn, by us. */
+  | { readonly type: "interrupt"; readonly own: boolean }
   | { readonly type: "other" };
 
 /** A tool item that has no result yet. */

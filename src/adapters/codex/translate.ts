@@ -232,7 +232,8 @@ function onFailure(state: State, { context, failure, at }: Answered & { failure:
       return onTurnRefused(state, failure);
     case "interrupt":
       // It ended by itself in the meantime, or there never was one.
-      return isLive(state) && state.interrupted ? [{ type: "end", reason: "aborted" }] : refusedReport(failure);
+      if (!isLive(state)) return refusedReport(failure);
+      return context.own ? [{ type: "end", reason: "aborted" }] : [];
     case "steer":
     case "other":
       return refusedReport(failure);
@@ -285,7 +286,7 @@ const purposes: ReadonlyMap<string, Purpose> = new Map<string, Purpose>([
   ["thread/fork", { type: "thread", resumed: true }],
   ["turn/start", { type: "turn" }],
   ["turn/steer", { type: "steer" }],
-  ["turn/interrupt", { type: "interrupt" }],
+  ["turn/interrupt", { type: "interrupt", own: false }],
   ["thread/compact/start", { type: "own" }],
   ["thread/shellCommand", { type: "own" }],
 ]);
