@@ -18,7 +18,9 @@ export interface Place {
 /** `directory` must be a real path already (`realDirectory`). */
 export async function findPlace(directory: string, written: string): Promise<Place> {
   if (written.includes("\0")) throw new Error("A path cannot contain a NUL character.");
-  const path = await realPath(resolve(directory, expandHome(written)));
+  const home = expandHome(written);
+  // Not normalised: behind a link, `..` leads to where the link's target lies, for us as for a shell.
+  const path = await realPath(isAbsolute(home) ? home : `${directory}${sep}${home}`);
   const inside = isInside({ directory, path });
   return { path, inside, shown: inside ? relative(directory, path) || "." : path };
 }
@@ -55,9 +57,8 @@ async function realPath(path: string): Promise<string> {
     }
     links += 1;
     if (links > LINKS_LIMIT) throw new Error(`${path} has too many symbolic links.`);
-    const to = resolve(done, target);
-    rest = [...to.slice(root.length).split(sep), ...rest];
-    done = root;
+    rest = [...target.split(sep), ...rest];
+    if (isAbsolute(target)) done = root;
   }
   return done;
 }

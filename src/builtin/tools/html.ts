@@ -4,7 +4,16 @@
  */
 
 /** Elements whose content nobody reads. */
-const dropped: ReadonlySet<string> = new Set(["script", "style", "noscript", "template", "svg", "iframe", "head"]);
+const dropped: ReadonlySet<string> = new Set([
+  "script",
+  "style",
+  "noscript",
+  "template",
+  "svg",
+  "iframe",
+  "head",
+  "title",
+]);
 const blocks: ReadonlySet<string> = new Set([
   ..."p div section article main header footer nav aside ul ol table tr form blockquote figure dl dt dd hr br".split(
     " ",
@@ -44,10 +53,17 @@ export function htmlToText(html: string): string {
     .join("")
     .replace(/ ?\n ?/g, "\n")
     .replace(/\n{3,}/g, "\n\n")
-    .trim();
+    .trim()
+    .replaceAll(SPACE, " ")
+    .replaceAll(BREAK, "\n");
   const title = titleOf(html, lower);
   return title === "" ? body : `# ${title}\n\n${body}`;
 }
+
+/** White space of preformatted text, while the rest is tidied up: characters that no text has. */
+const SPACE = "\u{F0000}";
+const BREAK = "\u{F0001}";
+const guarded = (text: string): string => text.replaceAll("\r", "").replaceAll(" ", SPACE).replaceAll("\n", BREAK);
 
 interface Place {
   readonly html: string;
@@ -60,7 +76,7 @@ function readPiece(page: Page, { html, lower, at }: Place): number {
     const next = html.indexOf("<", at);
     const end = next < 0 ? html.length : next;
     const text = decode(html.slice(at, end));
-    page.out.push(page.pre ? text : text.replace(/\s+/g, " "));
+    page.out.push(page.pre ? guarded(text) : text.replace(/\s+/g, " "));
     return end;
   }
   if (html.startsWith("<!--", at)) return after(html, { mark: "-->", from: at + 4 });

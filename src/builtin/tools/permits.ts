@@ -116,11 +116,11 @@ function family(command: string): string {
   return isFamily ? `${first} ${second} *` : `${first} *`;
 }
 
-/** Words that look like paths and lead outside, symlinks resolved; also in `--option=path` and after redirections. */
+/** Words that lead outside when they are read as paths, symlinks resolved. */
 async function outsidePlaces(context: ToolContext, words: readonly string[]): Promise<string[]> {
   const found = new Set<string>();
   for (const word of words) {
-    for (const written of pathsIn(word)) {
+    for (const written of pathsIn(word).filter((one) => one !== "")) {
       const place = await findPlace(context.directory, written).catch(() => null);
       if (place !== null && !place.inside && !harmless.has(place.path)) found.add(place.path);
     }
@@ -130,9 +130,11 @@ async function outsidePlaces(context: ToolContext, words: readonly string[]): Pr
 
 const harmless: ReadonlySet<string> = new Set(["/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/zero"]);
 
+/** Also inside `--option=path`, `-Cpath`, `a:b` and after redirections. */
 function pathsIn(word: string): string[] {
-  const value = word.includes("=") ? word.slice(word.indexOf("=") + 1) : word;
-  const bare = value.replace(/^[<>&\d@]+/, "");
-  const isPath = bare.includes("/") || bare.startsWith("~") || bare === ".." || (bare !== "" && !bare.startsWith("-"));
-  return isPath && !bare.includes("://") && !bare.includes("\0") ? [bare] : [];
+  if (word.includes("://")) return [];
+  return [word, ...word.split(/[=:,]/)].flatMap((part) => {
+    const bare = part.replace(/^[<>&\d@]+/, "");
+    return bare.startsWith("-") ? [bare, bare.replace(/^--?[a-z]?/i, "")] : [bare];
+  });
 }
