@@ -1,6 +1,7 @@
 /** Permissions and questions, with the ids and the fields that OpenCode's dialogs need. */
 import type { OpenCodePermissionReply, OpenCodeQuestionInfo } from "../../dialects/opencode.ts";
 import type { EventOf, PermissionStatus, Question } from "../../protocol/events.ts";
+import { unifiedDiff } from "./diff.ts";
 import { eventId, makeId, rootOf, type Telling, type ToolEntry } from "./state.ts";
 import { firstText, recordOf, toolInput, toolName } from "./tools.ts";
 
@@ -42,10 +43,19 @@ function describedInput({ tool, input }: { tool: string; input: unknown }): Read
   const filepath = firstText(mapped, ["filePath"]);
   return {
     ...(typeof mapped.command === "string" ? { command: mapped.command } : {}),
-    ...(filepath === "" ? {} : { filepath }),
+    ...(filepath === "" ? {} : { filepath, ...diffOf({ path: filepath, input: mapped }) }),
     ...(typeof mapped.url === "string" ? { url: mapped.url } : {}),
     ...(Object.keys(recordOf(input)).length === 0 ? {} : { input: recordOf(input) }),
   };
+}
+
+/** What an edit would do, from what is known before it is done. */
+function diffOf({ path, input }: { path: string; input: Readonly<Record<string, unknown>> }): {
+  readonly diff?: string;
+} {
+  const { oldString: before, newString: after, content } = input;
+  if (typeof before === "string" && typeof after === "string") return { diff: unifiedDiff({ path, before, after }) };
+  return typeof content === "string" ? { diff: unifiedDiff({ path, before: "", after: content }) } : {};
 }
 
 const always = (value: unknown): string[] | null =>

@@ -51,7 +51,7 @@ export function openCodeSurface({ root = false, ...given }: OpenCodeSurfaceOptio
     mount(app, context) {
       const own = openContext(context, { ...defaultOptions, ...given });
       // `/opencode/@claude/…` is the same with another agent to begin with.
-      for (const prefix of [MOUNT, `${MOUNT}/:scope{@[a-z0-9_-]+}`, ...(root ? [""] : [])]) mountAt(app, prefix, own);
+      for (const prefix of [`${MOUNT}/:scope{@[a-z0-9_-]+}`, MOUNT, ...(root ? [""] : [])]) mountAt(app, prefix, own);
     },
   };
 }
