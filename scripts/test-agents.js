@@ -28,8 +28,11 @@ const agents = {
   amp: { package: "@sourcegraph/amp", version: "0.0.1777897475-g2324e1", programs: [".bin/amp"] },
 };
 
-const wanted = process.argv.slice(2).filter((argument) => !argument.startsWith("-"));
-const passed = process.argv.slice(2).filter((argument) => argument.startsWith("-"));
+// Names first; from the first option on, everything is vitest's.
+const given = process.argv.slice(2);
+const firstOption = given.findIndex((argument) => argument.startsWith("-"));
+const wanted = firstOption < 0 ? given : given.slice(0, firstOption);
+const passed = firstOption < 0 ? [] : given.slice(firstOption);
 const unknown = wanted.filter((name) => !(name in agents));
 if (unknown.length > 0) {
   console.error(`No such agent: ${unknown.join(", ")}. Known: ${Object.keys(agents).join(", ")}.`);
@@ -43,7 +46,7 @@ const cache = process.env.FRANCA_TOOLS || join(homedir(), ".cache", "franca-test
 const names = wanted.length > 0 ? wanted : Object.keys(agents).filter(hasTests);
 const env = Object.fromEntries(names.map((name) => [variable(name), find(name)]));
 const files = names.map((name) => `test/agents/${name}`);
-process.exitCode = runTests(["--config", "vitest.agents.config.ts", ...passed, ...files], { name: "agents", env });
+process.exitCode = runTests(["--config", "vitest.agents.config.ts", ...files, ...passed], { name: "agents", env });
 
 function hasTests(name) {
   const folder = join(root, "test", "agents");
