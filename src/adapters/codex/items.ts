@@ -251,12 +251,13 @@ function closeTool(state: State, place: Place, item: ToolItem): Report[] {
   return out;
 }
 
-/** Fragments of what is being written. An item that was never announced begins with its first fragment. */
+/** Fragments of what is being written. A text that was never announced, and each part of reasoning, begins with one. */
 export function onBlockDelta(
   place: Place,
   { part, delta, raw = false }: { part: "text" | "reasoning"; delta: string; raw?: boolean },
 ): Report[] {
-  return [...openBlock(place, { part, raw, synthetic: true }), { type: "delta", key: place.key, part, delta }];
+  const synthetic = part === "text";
+  return [...openBlock(place, { part, raw, synthetic }), { type: "delta", key: place.key, part, delta }];
 }
 
 export function onToolDelta(state: State, place: Place, delta: string): Report[] {
