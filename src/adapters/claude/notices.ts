@@ -16,6 +16,7 @@ import { request } from "./requests.ts";
 import { denial } from "./results.ts";
 import { madeKey, type State } from "./state.ts";
 import { onBackgroundTasks, onTaskNotification, onTaskStarted } from "./tasks.ts";
+import { commandOutput } from "./user.ts";
 
 export function onSystem(state: State, line: Exclude<ClaudeSystem, ClaudeInit>): (Report | Send)[] {
   switch (line.subtype) {
@@ -122,6 +123,9 @@ const noticesWithModel: readonly string[] = ["model_fallback", "model_refusal_fa
 function onNotice(state: State, line: ClaudeNotice): Report[] {
   const key = line.uuid ?? madeKey(state, "notice");
   const detail = line.content ?? line.text ?? "";
+  if (line.subtype === "local_command" || line.subtype === "local_command_output") {
+    return commandOutput(state, { key, text: detail });
+  }
   const out = notice({ key, label: line.subtype, detail });
   if (noticesWithModel.includes(line.subtype) && line.fallback_model !== undefined) {
     out.push({ type: "session", model: line.fallback_model });

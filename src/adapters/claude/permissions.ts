@@ -122,7 +122,7 @@ function askPermission(
       tool,
       call_id: call,
       input,
-      patterns: patternsOf(suggestions),
+      patterns: patternsOf({ suggestions, input }),
       metadata: {
         ...(isText(description) ? { description } : {}),
         ...(isText(blocked_path) ? { blocked_path } : {}),
@@ -177,11 +177,14 @@ function optionsOf(value: unknown): Question["options"] {
   }));
 }
 
-function patternsOf(suggestions: readonly unknown[]): string[] {
-  return suggestions.filter(isObject).flatMap(({ rules }) => {
+/** What is asked for: the patterns of the rules the CLI suggests, else the file or address the tool is about. */
+function patternsOf({ suggestions, input }: { suggestions: readonly unknown[]; input: JsonObject }): string[] {
+  const suggested = suggestions.filter(isObject).flatMap(({ rules }) => {
     if (!Array.isArray(rules)) return [];
     return rules.filter(isObject).flatMap(({ ruleContent }) => (isText(ruleContent) ? [ruleContent] : []));
   });
+  if (suggested.length > 0) return suggested;
+  return [input.file_path, input.notebook_path, input.path, input.url].filter(isText).slice(0, 1);
 }
 
 /** The rules the CLI itself suggests, for this session only; for a tool it suggests none for, the tool as a whole. */

@@ -60,8 +60,7 @@ function onText(state: State, { line, parts, subagent }: Said): Report[] {
   // The result says the same.
   if (text.startsWith(INTERRUPTED)) return [];
   const key = line.uuid ?? madeKey(state, "user");
-  const output = OUTPUT.exec(text);
-  if (output !== null) return commandOutput(state, { key, text: (output[2] ?? "").trim() });
+  if (OUTPUT.test(text)) return commandOutput(state, { key, text });
   if (line.isReplay === true) return onReplay(state, { line, key, parts });
   if (subagent !== undefined) return said({ key, role: "user", kind: "message", parts, subagent });
   // Lines without a session id are not of a living CLI: there the user's own words look like this.
@@ -71,10 +70,11 @@ function onText(state: State, { line, parts, subagent }: Said): Report[] {
 }
 
 /** What a slash command printed is an answer; what a change of the model prints repeats the answer to our request. */
-function commandOutput(state: State, { key, text }: { key: string; text: string }): Report[] {
+export function commandOutput(state: State, { key, text }: { key: string; text: string }): Report[] {
+  const printed = (OUTPUT.exec(text)?.[2] ?? text).trim();
   const changesModel = [...state.requested.values()].includes("set_model");
-  if (!state.working || changesModel || text === "") return [];
-  return said({ key, role: "assistant", kind: "message", parts: [{ type: "text", text }] });
+  if (!state.working || changesModel || printed === "") return [];
+  return said({ key, role: "assistant", kind: "message", parts: [{ type: "text", text: printed }] });
 }
 
 /** An echo of a message: of one we know it says only that it was taken up, otherwise it is the message. */
