@@ -12,12 +12,12 @@ export interface LoadOptions {
 
 /** Forks of forks of forks; deeper ones begin with what is there. */
 const DEPTH_LIMIT = 20;
-/** `session.started` is among the first events of a log. */
+/** The agent introduces itself at once: among the first events of a log its own id is known. */
 const FIRST_EVENTS = 50;
 
 export async function loadConversation({ options, loadHistory }: LoadOptions): Promise<History> {
   const { session_id, resume, fork } = options;
-  const parent = fork && resume !== null && resume !== session_id ? { id: resume, until: Infinity } : null;
+  const parent = fork && resume !== null ? { id: sessionOf(resume), until: Infinity } : null;
   const state = historyFold.start();
   for await (const event of withParents({ id: session_id, until: Infinity, parent, depth: 0, loadHistory })) {
     historyFold.step(state, event);
@@ -25,12 +25,29 @@ export async function loadConversation({ options, loadHistory }: LoadOptions): P
   return closeHistory(state);
 }
 
-/** Where a fork leaves its parent: `<session>@<sequence>`. */
-export async function forkPoint({ options, loadHistory }: LoadOptions): Promise<string | null> {
-  if (!options.fork || options.resume === null) return null;
+/**
+ * The agent's own name for the session. A fork's says where it left its parent, `<session>~<parent>@<sequence>`, so
+ * that the log alone tells its lineage: every event carries this name.
+ */
+export async function nativeId({ options, loadHistory }: LoadOptions): Promise<string> {
+  const { session_id, resume, fork } = options;
+  if (!fork || resume === null) return resume ?? session_id;
+  const parent = sessionOf(resume);
   let last = 0;
-  for await (const { sequence } of loadHistory(options.resume)) last = sequence;
-  return `${options.resume}@${last}`;
+  for await (const { sequence } of loadHistory(parent)) last = sequence;
+  return `${encodeURIComponent(session_id)}~${encodeURIComponent(parent)}@${last}`;
+}
+
+const LINEAGE = /^([^~]+)~([^~]+)@(\d+)$/;
+
+function sessionOf(native: string): string {
+  const own = LINEAGE.exec(native)?.[1];
+  return own === undefined ? native : decodeURIComponent(own);
+}
+
+function parentOf(native: string): Parent | null {
+  const [, , parent, until] = LINEAGE.exec(native) ?? [];
+  return parent === undefined ? null : { id: decodeURIComponent(parent), until: Number(until) };
 }
 
 interface Parent {
@@ -60,15 +77,9 @@ async function* withParents({ id, until, parent, depth, loadHistory }: Line): As
       continue;
     }
     first.push(event);
-    const told = event.type === "session.started" ? readForkPoint(event.data.metadata.forked_from) : null;
-    if (event.type === "session.started" || first.length >= FIRST_EVENTS) yield* begin(told ?? parent);
+    const { native_session_id: native } = event;
+    if (native !== null) yield* begin(parentOf(native) ?? parent);
+    else if (first.length >= FIRST_EVENTS) yield* begin(parent);
   }
   if (open) yield* begin(parent);
-}
-
-function readForkPoint(text: unknown): Parent | null {
-  if (typeof text !== "string") return null;
-  const at = text.lastIndexOf("@");
-  const until = Number(text.slice(at + 1));
-  return at > 0 && Number.isInteger(until) ? { id: text.slice(0, at), until } : null;
 }

@@ -13,7 +13,7 @@ import { userEntryId } from "./conversation.ts";
 import { createGate } from "./gate.ts";
 import type { History, Remembered } from "./history.ts";
 import { systemPrompt } from "./instructions.ts";
-import { forkPoint, type LoadHistory, loadConversation } from "./load.ts";
+import { type LoadHistory, loadConversation, nativeId } from "./load.ts";
 import { type Conversation, type Ending, type Loop, runLoop } from "./loop.ts";
 import { type OpenModel, openModel } from "./model.ts";
 import { readRules } from "./permissions.ts";
@@ -128,8 +128,7 @@ function ownCallId(calls: Set<string>, native: string): string {
 
 async function introduce(state: State): Promise<void> {
   const { host, version, directory } = state.options;
-  const { session_id } = host.options;
-  const forked_from = await forkPoint({ options: host.options, loadHistory: state.options.loadHistory });
+  const session_id = await nativeId({ options: host.options, loadHistory: state.options.loadHistory });
   await state.context.say({
     type: "session",
     agent: "builtin",
@@ -137,7 +136,6 @@ async function introduce(state: State): Promise<void> {
     model: modelName(state),
     permission_mode: state.permissionMode,
     tools: tools.map(({ name }) => name),
-    ...(forked_from === null ? {} : { forked_from }),
   });
 }
 

@@ -148,7 +148,6 @@ const onSession = (line: Says<"session">): Report => ({
     directory: line.directory,
     permission_mode: line.permission_mode,
     tools: line.tools,
-    ...(line.forked_from === undefined ? {} : { forked_from: line.forked_from }),
   },
 });
 
