@@ -23,6 +23,7 @@ const commands: readonly CommandEntry[] = [
   { name: "serve", alias: "server", summary: "Start the daemon", load: () => import("./serve.ts") },
   { name: "daemon", summary: "Start, stop or find the daemon in the background", load: () => import("./daemon.ts") },
   { name: "attach", summary: "Follow a session in the terminal and speak to it", load: () => import("./attach.ts") },
+  { name: "opencode", summary: "Open OpenCode's TUI on any agent", load: () => import("./opencode.ts") },
   { name: "sessions", summary: "List, show, export, abort and delete sessions", load: () => import("./sessions.ts") },
   { name: "events", summary: "Print a session's events as JSON lines", load: () => import("./events.ts") },
   { name: "agents", summary: "List agents and install them", load: () => import("./agents.ts") },
