@@ -57,48 +57,26 @@ export interface BatchOptions {
 }
 
 export function openBatch({ id, settings, snapshot, redactor, pace, encode }: BatchOptions): Batch {
-  const prompts: PromptChange[] = [];
-  const items: { number: number; sequence: number }[] = [];
+  const noted: Noted = { prompts: [], items: [], turnEnded: false };
   let events = "";
   let first = 0;
   let last = 0;
   let native = "";
   let firstLine = 0;
   let lastLine = 0;
-  let turnEnded = false;
-
-  const note = (event: UniversalEvent): void => {
-    switch (event.type) {
-      case "item.completed": {
-        const number = itemNumber(event.data.item.item_id);
-        if (number !== null) items.push({ number, sequence: event.sequence });
-        return;
-      }
-      case "turn.started":
-        pace.running = event.data.prompt_id ?? null;
-        return;
-      case "turn.ended":
-        turnEnded = true;
-        if (pace.running !== null) prompts.push({ promptId: pace.running, status: "done" });
-        pace.running = null;
-        return;
-      case "session.ended":
-        turnEnded = true;
-    }
-  };
-
   return {
     add(output, origin) {
       // A prompt is noted as started before the end of its turn can be: both may be in one step.
       for (const effect of output.effects) {
-        if (effect.type === "prompt.started") prompts.push({ promptId: effect.prompt_id, status: "started" });
-        else if (effect.type === "prompt.dropped") prompts.push({ promptId: effect.prompt_id, status: "dropped" });
+        if (effect.type === "prompt.started") noted.prompts.push({ promptId: effect.prompt_id, status: "started" });
+        else if (effect.type === "prompt.dropped")
+          noted.prompts.push({ promptId: effect.prompt_id, status: "dropped" });
       }
       for (const event of output.events) {
         if (first === 0) first = event.sequence;
         last = event.sequence;
         events += `${encode(event)}\n`;
-        if (event.type !== "item.delta") note(event);
+        if (event.type !== "item.delta") note(noted, { event, pace });
       }
       for (const record of output.native) {
         if (firstLine === 0) firstLine = record.line;
@@ -108,13 +86,13 @@ export function openBatch({ id, settings, snapshot, redactor, pace, encode }: Ba
     },
     size: () => events.length + native.length,
     finish() {
+      const { prompts, items, turnEnded } = noted;
       if (events === "" && native === "" && prompts.length === 0) return null;
-      const encoded = toBytes({ first, last, text: events });
-      pace.eventsSinceCheckpoint += encoded === null ? 0 : last - first + 1;
+      pace.eventsSinceCheckpoint += events === "" ? 0 : last - first + 1;
       pace.bytesSinceCheckpoint += events.length;
       return {
         session: id,
-        events: encoded,
+        events: toBytes({ first, last, text: events }),
         native: toBytes({ first: firstLine, last: lastLine, text: native }),
         prompts,
         items,
@@ -123,6 +101,32 @@ export function openBatch({ id, settings, snapshot, redactor, pace, encode }: Ba
       };
     },
   };
+}
+
+interface Noted {
+  readonly prompts: PromptChange[];
+  readonly items: { number: number; sequence: number }[];
+  turnEnded: boolean;
+}
+
+function note(noted: Noted, { event, pace }: { event: UniversalEvent; pace: Pace }): void {
+  switch (event.type) {
+    case "item.completed": {
+      const number = itemNumber(event.data.item.item_id);
+      if (number !== null) noted.items.push({ number, sequence: event.sequence });
+      return;
+    }
+    case "turn.started":
+      pace.running = event.data.prompt_id ?? null;
+      return;
+    case "turn.ended":
+      noted.turnEnded = true;
+      if (pace.running !== null) noted.prompts.push({ promptId: pace.running, status: "done" });
+      pace.running = null;
+      return;
+    case "session.ended":
+      noted.turnEnded = true;
+  }
 }
 
 function isDue(pace: Pace, turnEnded: boolean): boolean {

@@ -72,6 +72,8 @@ export interface Sessions {
   shell(id: SessionId, command: string): Promise<void>;
   fork(id: SessionId, into: SessionId): Promise<void>;
   stopContinuing(id: SessionId): Promise<void>;
+  /** Something beside the turn failed (a plugin, say): told in the session as an error that ends nothing. */
+  notice(id: SessionId, notice: { readonly message: string; readonly code: string }): Promise<void>;
   terminate(id: SessionId): Promise<void>;
   delete(id: SessionId): Promise<void>;
   /** Events with `sequence > offset`, oldest first, at most `limit`. */

@@ -224,11 +224,23 @@ function hold(state: State, { storing, error }: { storing: Storing; error: unkno
   if (state.stuckOn === null) state.logger.error("log.failed", { session: state.id, error });
   state.stuckOn = error;
   for (const { reject } of storing.done) reject(error);
+  refuseWaiting(state, error);
   for (const { reject } of state.settled) reject(error);
   state.settled = [];
   const delay = Math.min(RETRY_FIRST_MS * 2 ** state.retries, RETRY_LONGEST_MS);
   state.retries += 1;
   state.retryTimer = setTimeout(() => void store(state, { ...storing, done: [] }), delay);
+}
+
+/** Callers whose turn has not come are told too. What they asked is not done later; only prompts are, being stored. */
+function refuseWaiting(state: State, error: ApiError): void {
+  const waiting = state.queue.splice(0);
+  for (const entry of waiting) {
+    entry.done?.reject(error);
+    const isPrompt = entry.input.type === "command" && entry.input.command.type === "prompt";
+    if (entry.done === null) state.queue.push(entry);
+    else if (isPrompt) state.queue.push({ ...entry, done: null });
+  }
 }
 
 interface Concluding {

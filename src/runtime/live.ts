@@ -53,7 +53,6 @@ export interface LiveOptions {
 
 export function openLive(runtime: Runtime, options: LiveOptions): Live {
   const { id, adapter, snapshot, nativeLines, settings } = options;
-  const { log, ticker, logger } = runtime;
   const { create } = settings;
   const session = openSession({
     sessionId: id,
@@ -63,50 +62,29 @@ export function openLive(runtime: Runtime, options: LiveOptions): Live {
     nativeLines,
     foreign: create.nativeSessionId !== undefined,
   });
-  const redactor = openRedactor({
-    token: runtime.options.token ?? null,
-    sessionEnv: create.env ?? {},
-    environment: process.env,
-  });
   const drive = openDrive({
     id,
     session,
     settings: () => live.settings,
-    log,
-    ticker,
-    redactor,
-    logger,
+    log: runtime.log,
+    ticker: runtime.ticker,
+    logger: runtime.logger,
+    redactor: openRedactor({
+      token: runtime.options.token ?? null,
+      sessionEnv: create.env ?? {},
+      environment: process.env,
+    }),
     perform: (effect) => perform(runtime, live, effect),
-    resume: () => link.resume(),
+    resume: () => live.link.resume(),
     onStored: () => onStored(runtime, { live, onQuiet: options.onQuiet }),
     onBroken: (error) => options.onBroken(live, error),
-  });
-  const link = openLink({
-    session: id,
-    adapter,
-    logger,
-    inProcess: runtime.options.inProcess,
-    pool: runtime.pool,
-    runs: runtime.runs,
-    ladder: runtime.ladder,
-    feed: drive.feed,
-    hear: drive.hear,
-    environmentFor: ({ runId, launch }) =>
-      childEnvironment({
-        inherited: process.env,
-        pass: runtime.options.passEnv ?? [],
-        launch,
-        session: create.env ?? {},
-        sessionId: id,
-        runId,
-      }),
   });
   const live: Live = {
     id,
     adapter,
     session,
     drive,
-    link,
+    link: linkFor(runtime, options, drive),
     settings,
     pins: 0,
     quietSince: Date.now(),
@@ -117,6 +95,25 @@ export function openLive(runtime: Runtime, options: LiveOptions): Live {
     closed: false,
   };
   return live;
+}
+
+function linkFor(runtime: Runtime, { id, adapter, settings }: LiveOptions, { feed, hear }: Drive): Link {
+  const { options, pool, runs, ladder, logger } = runtime;
+  const session = settings.create.env ?? {};
+  const pass = options.passEnv ?? [];
+  return openLink({
+    session: id,
+    adapter,
+    logger,
+    inProcess: options.inProcess,
+    pool,
+    runs,
+    ladder,
+    feed,
+    hear,
+    environmentFor: ({ runId, launch }) =>
+      childEnvironment({ inherited: process.env, pass, launch, session, sessionId: id, runId }),
+  });
 }
 
 export function policyOf({ options }: Runtime, { create }: SessionSettings): TurnPolicy {

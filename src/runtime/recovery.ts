@@ -1,4 +1,4 @@
-/** What dead owners left behind, when we start and while we run: their turns are ended, and a daemon runs their queues. */
+/** What dead owners left behind: their processes and turns are ended, and a daemon runs their queues. */
 import type { SessionId } from "../protocol/ids.ts";
 import { isDead } from "./process-table.ts";
 import { reapRuns } from "./reap.ts";

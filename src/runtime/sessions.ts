@@ -73,6 +73,7 @@ type Commands = Pick<
   | "shell"
   | "fork"
   | "stopContinuing"
+  | "notice"
   | "terminate"
   | "delete"
   | "prune"
@@ -93,6 +94,7 @@ function commands(runtime: Runtime): Commands {
         refuseEnded(live);
         await live.drive.ask({ type: "stop_continuing" });
       }),
+    notice: (id, notice) => on(id, async (live) => live.drive.feed({ type: "notice", ...notice, at: Date.now() })),
     terminate: (id) => on(id, terminate),
     delete: (id) => deleteSession(runtime, id),
     prune: (options) => prune(runtime, options),

@@ -1,4 +1,4 @@
-/** One beat for all sessions: whoever has something to do is stepped in the same tick, so their writes share a commit. */
+/** One beat for all sessions: who has something to do is stepped in the same tick, so that writes share a commit. */
 
 export interface Ticker {
   readonly mark: (drive: Beating) => void;

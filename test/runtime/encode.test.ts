@@ -1,3 +1,4 @@
+/** Events are encoded by hand where that pays, and the bytes are the same. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { defaultPolicy } from "../../src/core/input.ts";

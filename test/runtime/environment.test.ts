@@ -1,3 +1,4 @@
+/** What children of ours get to see, and what of ours nobody gets to see. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { childEnvironment } from "../../src/runtime/environment.ts";

@@ -1,7 +1,9 @@
 /** Agents and readers that misbehave: memory stays bounded, errors are clear, everyone else is served. */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { defineAdapter } from "../../src/core/adapter.ts";
 import type { UniversalEvent } from "../../src/protocol/events.ts";
 import type { Sessions } from "../../src/runtime/contract.ts";
+import { fake } from "../support/fake-adapter.ts";
 import { endOf, open, removeFolder, session, spoken, tempFolder, turn, until } from "../support/sessions.ts";
 import { tiny } from "../support/tiny-adapter.ts";
 
@@ -103,6 +105,53 @@ describe("an agent that sends", () => {
     const { lines } = await sessions.native(secretive, { offset: 0, limit: 1000 });
     expect(JSON.stringify(lines)).not.toContain(secret);
     expect(JSON.stringify(await sessions.get(secretive))).not.toContain(secret);
+  });
+});
+
+describe("our own mistakes", () => {
+  const boom = defineAdapter<object, ReturnType<typeof fake.open>>({
+    agent: "boom",
+    name: "Boom",
+    isNative: (value): value is object => typeof value === "object" && value !== null,
+    recognises: () => false,
+    capabilities: fake.capabilities,
+    launch: fake.launch,
+    adapter: {
+      start: fake.open,
+      step(running, input) {
+        if (input.type === "line" && JSON.stringify(input.line).includes("boom")) throw new Error("a bug of ours");
+        return running.step(input);
+      },
+    },
+  });
+
+  test("a fold that breaks ends the turn with a clear error; the session and the others live on", async () => {
+    await sessions.close();
+    sessions = await open(folder, { adapters: [boom, fake] });
+    const broken = session("broken");
+    await sessions.create(broken, { agent: "boom", directory: folder });
+    const events = await turn(sessions, broken, "echo boom");
+    expect(events.at(-1)).toMatchObject({
+      data: { reason: "error", error: { code: "internal", message: expect.stringMatching(/a bug of ours/) } },
+    });
+    expect(spoken(await turn(sessions, broken, "echo fine"))).toBe("fine");
+    expect(spoken(await turn(sessions, id, "echo undisturbed"))).toBe("undisturbed");
+  });
+
+  test("an agent inside this process that throws is a turn that failed", async () => {
+    await sessions.close();
+    const inProcess = {
+      mock: () => ({
+        receive() {
+          throw new Error("a bug in the agent");
+        },
+      }),
+    };
+    sessions = await open(folder, { inProcess });
+    const broken = session("broken");
+    await sessions.create(broken, { agent: "mock", directory: folder });
+    const events = await turn(sessions, broken, "echo hello");
+    expect(events.at(-1)).toMatchObject({ data: { reason: "error", error: { code: "internal" } } });
   });
 });
 

@@ -1,4 +1,4 @@
-/** The owner of sessions is killed in the middle of things: nothing that was published is lost, nobody is left behind. */
+/** Owners are killed, agents are stubborn: nobody is left behind, and who lives is not disturbed. */
 import { rmSync } from "node:fs";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { Sessions } from "../../src/runtime/contract.ts";
@@ -38,46 +38,10 @@ async function start(): Promise<OwnerProcess> {
 }
 
 const published = ({ reports }: OwnerProcess): number =>
-  Math.max(0, ...reports.map((report) => (report.type === "published" ? report.last : 0)));
+  Math.max(0, ...reports.map((report) => (report.type === "published" && report.session === id ? report.last : 0)));
 
 /** One that is dead but not yet collected by its new parent is dead. */
 const isAlive = (pid: number): boolean => processTable.startOf(pid) !== null;
-
-const seeds = Array.from({ length: 20 }, (_, seed) => seed);
-
-describe("killed in mid-flood", () => {
-  test.each(seeds)("seed %i", async (seed) => {
-    const victim = await start();
-    victim.order({ type: "prompt", session: id, text: "flood 1000000" });
-    victim.order({ type: "prompt", session: id, text: "echo from the queue" });
-    await victim.until((report) => report.type === "prompted" && report !== victim.reports.at(0));
-    // At another place each time: after so many published groups.
-    let groups = 0;
-    await victim.until((report) => report.type === "published" && groups++ >= 2 + ((seed * 7) % 40));
-    await victim.until(() => victim.reports.filter(({ type }) => type === "prompted").length === 2);
-    await victim.kill();
-    const last = published(victim);
-
-    sessions = await open(folder);
-    const queued = victim.reports.flatMap((report) => (report.type === "prompted" ? [report.promptId] : []))[1];
-    const log = await wholeLog(sessions, id);
-    expect(log.length).toBeGreaterThanOrEqual(last);
-    const cut = log.find((event) => event.type === "turn.ended");
-    expect(cut).toMatchObject({ data: { reason: "interrupted", evidence: "restart" } });
-    const unclosed = new Set<string>();
-    for (const event of log.slice(0, cut?.sequence)) {
-      if (event.type === "item.started") unclosed.add(event.data.item.item_id);
-      if (event.type === "item.completed") unclosed.delete(event.data.item.item_id);
-    }
-    expect([...unclosed]).toEqual([]);
-    const begun = await until(sessions, id, { type: "turn.started", after: cut?.sequence ?? 0 });
-    expect(begun.data.prompt_id).toBe(queued);
-    const done = await until(sessions, id, { type: "turn.ended", after: begun.sequence });
-    expect(done.data).toMatchObject({ reason: "completed", evidence: "signal" });
-    expect((await sessions.get(id)).queue).toEqual([]);
-    expect(spoken(await turn(sessions, id, "echo next"))).toBe("next");
-  });
-});
 
 test("an open request is rejected, and an answer to it comes too late", async () => {
   const victim = await start();

@@ -1,3 +1,4 @@
+/** Bytes become lines, wherever they are cut. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { type OverlongLine, splitLines } from "../../src/runtime/lines.ts";

@@ -1,3 +1,4 @@
+/** Sessions from the outside, with a real process behind them, on both logs. */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Sessions } from "../../src/runtime/contract.ts";
 import { endOf, open, removeFolder, session, spoken, tempFolder, turn, until, wholeLog } from "../support/sessions.ts";

@@ -1,4 +1,4 @@
-/** A log that cannot be written: the error is clear, nothing that was acknowledged is lost, and it works again after. */
+/** A log that cannot be written: a clear error, nothing acknowledged is lost, and it works again afterwards. */
 import { writeFileSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-/** The adapter of test/support/fake-agent.js: a few lines, so that tests of the runtime have a real process to drive. */
+/** The adapter of test/support/fake-agent.js, so that tests of the runtime have a real process to drive. */
 import { fileURLToPath } from "node:url";
 import {
   type Capabilities,

@@ -15,6 +15,7 @@ const sleeper = ["-e", "process.on('SIGTERM',()=>{});process.on('SIGINT',()=>{})
 
 let turn = Date.now();
 let answered = () => {};
+let stubborn = false;
 
 const plays = {
   echo(rest) {
@@ -44,6 +45,7 @@ const plays = {
   },
   /** Never ends by itself, and heeds no polite signal. */
   stubborn() {
+    stubborn = true;
     process.on("SIGTERM", () => {});
     process.on("SIGINT", () => {});
     speak("Nothing stops me.");
@@ -114,4 +116,6 @@ createInterface({ input: process.stdin })
     const [word, ...rest] = line.text.split(" ");
     void (plays[word] ?? plays.echo)(rest.join(" "));
   })
-  .on("close", () => process.exit(0));
+  .on("close", () => {
+    if (!stubborn) process.exit(0);
+  });

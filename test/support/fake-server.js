@@ -1,4 +1,4 @@
-/** An agent that serves HTTP: sessions by request, everything it says on one stream. For tests of shared connections. */
+/** An agent that serves HTTP: sessions by request, everything it says on one stream. For shared connections. */
 import { createServer } from "node:http";
 
 const streams = new Set();

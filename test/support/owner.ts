@@ -40,9 +40,10 @@ async function obey(order: Order): Promise<void> {
 }
 
 void publish();
-createInterface({ input: process.stdin }).on("line", (line) => {
-  obey(JSON.parse(line)).catch((error: unknown) => {
+report({ type: "ready" });
+// One after the other, in the order they were given.
+for await (const line of createInterface({ input: process.stdin })) {
+  await obey(JSON.parse(line)).catch((error: unknown) => {
     report({ type: "failed", message: error instanceof Error ? error.message : String(error) });
   });
-});
-report({ type: "ready" });
+}

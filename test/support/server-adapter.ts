@@ -1,4 +1,4 @@
-/** The adapter of test/support/fake-server.js: one server for all sessions, lines told apart by the session they name. */
+/** The adapter of test/support/fake-server.js: one server for all, lines told apart by the session they name. */
 import { fileURLToPath } from "node:url";
 import { type AdapterInput, defineAdapter, type Send } from "../../src/core/adapter.ts";
 import type { Report } from "../../src/core/report.ts";

@@ -1,4 +1,4 @@
-/** An agent that speaks JSON lines on its pipes: one process, started for one session, one turn, or several sessions. */
+/** An agent that speaks JSON lines on its pipes: one process, for one session, one turn, or several sessions. */
 import type { Launch, Send } from "../../core/adapter.ts";
 import { unreachable } from "../../core/fold.ts";
 import type { OverlongLine } from "../lines.ts";

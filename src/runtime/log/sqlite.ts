@@ -100,7 +100,7 @@ interface Deletion {
   readonly isClosed: () => boolean;
 }
 
-/** The session is gone with the first statement; its rows follow. What a crash leaves is taken up by the next delete. */
+/** The session is gone with the first statement; its rows follow. The next delete takes up what a crash leaves. */
 async function deleteSession(database: Database, { store, id, isClosed }: Deletion): Promise<void> {
   const { prepare, guard, transaction } = store;
   store.keyOf(id);

@@ -1,0 +1,104 @@
+/** Finding agents' programs, and installing one with an npm of the test's own. */
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { type Adapter, defineAdapter } from "../../src/core/adapter.ts";
+import { type Binaries, openBinaries } from "../../src/runtime/binaries.ts";
+import { silentLogger } from "../../src/runtime/logger.ts";
+import { fake } from "../support/fake-adapter.ts";
+import { removeFolder, tempFolder } from "../support/sessions.ts";
+
+const acme: Adapter = {
+  ...defineAdapter({
+    agent: "acme",
+    name: "Acme",
+    isNative: (value): value is object => typeof value === "object" && value !== null,
+    recognises: () => false,
+    capabilities: fake.capabilities,
+    launch: fake.launch,
+    adapter: { start: () => null, step: () => [] },
+    binary: {
+      name: "acme",
+      package: "acme-cli",
+      fallbacks: ["acme-{platform}-{arch}/bin/acme"],
+      versionArgs: ["--version"],
+      credentialEnv: ["ACME_KEY"],
+      credentialFiles: [".acme/login"],
+    },
+  }),
+};
+
+let folder: string;
+let environment: Record<string, string>;
+beforeEach(() => {
+  folder = tempFolder();
+  environment = { PATH: join(folder, "path"), HOME: join(folder, "home") };
+});
+afterEach(() => {
+  vi.unstubAllEnvs();
+  removeFolder(folder);
+});
+
+const binaries = (): Binaries =>
+  openBinaries({
+    toolsFolder: join(folder, "tools"),
+    projectFolder: join(folder, "project"),
+    environment,
+    logger: silentLogger,
+  });
+
+function program(path: string, script: string): string {
+  const file = join(folder, path);
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, `#!/bin/sh\n${script}\n`);
+  chmodSync(file, 0o755);
+  return file;
+}
+
+const native = `tools/acme/node_modules/acme-${process.platform}-${process.arch}/bin/acme`;
+
+test("PATH comes first, then the project's own programs, then what was installed, the real program before the stub", async () => {
+  expect(binaries().find(acme)).toBeNull();
+  program("tools/acme/node_modules/.bin/acme", "exit 1");
+  const real = program(native, "echo acme 3.0.0");
+  expect(binaries().find(acme)).toBe(real);
+  const own = program("project/node_modules/.bin/acme", "echo acme v2.5.0-beta.1");
+  expect(binaries().find(acme)).toBe(own);
+  const onPath = program("path/acme", "echo 1.2.3");
+  chmodSync(onPath, 0o644);
+  expect(binaries().find(acme)).toBe(own);
+  chmodSync(onPath, 0o755);
+  expect(await binaries().describe(acme)).toMatchObject({ installed: true, path: onPath, version: "1.2.3" });
+});
+
+test("a program that does not tell its version is installed all the same; logins are looked for", async () => {
+  expect(await binaries().describe(acme)).toMatchObject({ installed: false, credentialsAvailable: false });
+  program("path/acme", "exit 3");
+  const described = await binaries().describe(acme);
+  expect(described).toMatchObject({ installed: true, credentialsAvailable: false });
+  expect(described).not.toHaveProperty("version");
+  environment.ACME_KEY = "k";
+  expect(await binaries().describe(acme)).toMatchObject({ credentialsAvailable: true });
+  delete environment.ACME_KEY;
+  program("home/.acme/login", "");
+  expect(await binaries().describe(acme)).toMatchObject({ credentialsAvailable: true });
+});
+
+test("install runs npm without install scripts in a folder of its own, and says what went wrong", async () => {
+  const install =
+    'echo "$@" >> asked; mkdir -p $(dirname "$PROGRAM"); printf "#!/bin/sh\\n" > "$PROGRAM"; chmod +x "$PROGRAM"';
+  program("npm/npm", install);
+  vi.stubEnv("PATH", `${join(folder, "npm")}:${process.env.PATH}`);
+  vi.stubEnv("PROGRAM", join(folder, native));
+  await binaries().install(acme, { version: "1.0.0" });
+  await binaries().install(acme, {});
+  expect(binaries().find(acme)).toBe(join(folder, native));
+  const asked = readFileSync(join(folder, "tools/acme/asked"), "utf8").trim().split("\n");
+  expect(asked).toEqual([expect.stringMatching(/^install --ignore-scripts .*acme-cli@1\.0\.0$/)]);
+  await expect(binaries().install(acme, { version: "1; rm" })).rejects.toMatchObject({ code: "invalid_request" });
+  program("npm/npm", "echo no such package >&2; exit 9");
+  await expect(binaries().install(acme, { reinstall: true })).rejects.toMatchObject({
+    code: "install_failed",
+    message: expect.stringMatching(/code 9.*no such package/s),
+  });
+});
