@@ -58,7 +58,8 @@ async function openCodex(binary: string, script: Script, { config = "", provider
       "",
     ].join("\n"),
   );
-  const env = { CODEX_HOME: home, SCRIPTED_KEY: "none", SHELL: "/bin/bash" };
+  // Codex runs commands in login shells: nobody's profile may slow them down, or be left half read when one is killed.
+  const env = { HOME: home, CODEX_HOME: home, SCRIPTED_KEY: "none", SHELL: "/bin/bash" };
   const start = (): Promise<Sessions> => open(join(folder, "data"), { adapters: [codex], toolsFolder: tools });
   let sessions = await start();
   const agent: CodexAgent = {
