@@ -32,6 +32,7 @@ const commands: readonly CommandEntry[] = [
     summary: "Translate an agent's recorded stream into another dialect",
     load: () => import("./convert.ts"),
   },
+  { name: "record", summary: "Run a turn and keep it as a transcript", load: () => import("./record.ts") },
   {
     name: "lanes",
     summary: "Show a recording side by side: native, universal, OpenCode, Takopi",

@@ -1,0 +1,157 @@
+/** `franca record`: runs one turn and keeps what was said in both directions, with its timing, fit to be shared. */
+import { randomUUID } from "node:crypto";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { type Command, Option } from "commander";
+import { adapterFor } from "../adapters/index.ts";
+import { convertLines } from "../core/convert.ts";
+import { recordedFrom } from "../dialects/recording.ts";
+import { type EventOf, PermissionMode } from "../protocol/events.ts";
+import type { NativeLine } from "../protocol/resources.ts";
+import { type AnswerRule, openAnswering } from "./answering.ts";
+import { addDoorOptions, type Door, openDoor } from "./door.ts";
+import type { Output } from "./output.ts";
+import { openRedaction, secretsOf } from "./redaction.ts";
+import { onSignals } from "./signals.ts";
+import { CommandError, UsageError } from "./usage.ts";
+
+const PAGE = 1_000;
+/** What converting reads back at the most. */
+const MAX_LINES = 100_000;
+
+interface Flags {
+  readonly agent: string;
+  readonly out?: string;
+  readonly model?: string;
+  readonly dir?: string;
+  readonly permissionMode?: PermissionMode;
+  readonly autoApprove?: true;
+  readonly what?: string;
+}
+
+export function define(command: Command): void {
+  addDoorOptions(command)
+    .argument("<prompt...>", "what to ask")
+    .requiredOption("--agent <agent>", "which agent")
+    .option("--out <folder>", "the transcript's folder (default: transcripts/<agent>/recorded-<time>)")
+    .option("--model <model>", "the agent's model")
+    .option("--dir <folder>", "where the agent works", ".")
+    .option("--what <sentence>", "what the recording shows, for about.json")
+    .addOption(new Option("--permission-mode <mode>", "what needs asking").choices(PermissionMode.options))
+    .option("--auto-approve", "allow whatever the agent asks for; everything is refused otherwise")
+    .addHelpText(
+      "after",
+      `
+The folder gets native.jsonl and about.json. Read both before you share them: what looks like a key, this machine's
+paths, sockets, ports and ids of the installation are replaced, but only you know what else is private.
+
+Example:
+  $ franca record --agent claude -- "Read README.md and add a line at the end"`,
+    )
+    .action((words: string[], flags: Flags) => record(words.join(" "), flags));
+}
+
+async function record(prompt: string, flags: Flags): Promise<void> {
+  if (adapterFor(flags.agent) === null) throw new UsageError(`There is no agent ${flags.agent}.`);
+  const stamp = new Date().toISOString().replaceAll(/[-:]|\..*/g, "");
+  const folder = resolve(flags.out ?? join("transcripts", flags.agent, `recorded-${stamp}`));
+  if (existsSync(join(folder, "native.jsonl"))) throw new UsageError(`${folder} holds a recording already.`);
+  const door = await openDoor({ flags: { ...flags }, env: process.env });
+  const id = randomUUID();
+  try {
+    const directory = resolve(flags.dir ?? ".");
+    const created = await door.create(id, {
+      agent: flags.agent,
+      directory,
+      ...(flags.model === undefined ? {} : { model: flags.model }),
+      ...(flags.permissionMode === undefined ? {} : { permissionMode: flags.permissionMode }),
+    });
+    if (!created.healthy) throw new CommandError(created.error ?? `${flags.agent} could not be started.`);
+    const ended = await runTurn({ door, id, prompt, rule: flags.autoApprove === true ? "approve" : "deny" });
+    const lines = await nativeLines(door, id);
+    const version = (await door.agents()).find((one) => one.id === flags.agent)?.version ?? "unknown";
+    write({ folder, flags, directory, lines, ended, version, prompt });
+  } finally {
+    await door.delete(id).catch(() => undefined);
+    await door.close();
+  }
+}
+
+async function runTurn({
+  door,
+  id,
+  prompt,
+  rule,
+}: {
+  door: Door;
+  id: string;
+  prompt: string;
+  rule: AnswerRule;
+}): Promise<EventOf<"turn.ended"> | null> {
+  const stop = new AbortController();
+  const output: Output = {
+    event: () => {},
+    say: (text) => void process.stderr.write(`franca: ${text}\n`),
+    pause: () => {},
+    resume: () => {},
+    end: () => {},
+  };
+  const abort = (): void => void door.abort(id).catch(() => stop.abort());
+  const release = onSignals({ interrupt: abort, terminate: abort });
+  const answering = openAnswering({ door, session: id, rule, output, onCancel: abort });
+  try {
+    const { sequence } = await door.prompt(id, prompt);
+    for await (const event of door.follow(id, { after: sequence, signal: stop.signal })) {
+      answering.see(event);
+      if (event.type === "turn.ended") return event;
+    }
+    return null;
+  } finally {
+    answering.stop();
+    release();
+  }
+}
+
+async function nativeLines(door: Door, id: string): Promise<NativeLine[]> {
+  const lines: NativeLine[] = [];
+  for (let hasMore = true; hasMore && lines.length < MAX_LINES; ) {
+    const page = await door.native(id, { offset: lines.at(-1)?.line ?? 0, limit: PAGE });
+    lines.push(...page.lines);
+    hasMore = page.hasMore;
+  }
+  return lines;
+}
+
+interface Recording {
+  readonly folder: string;
+  readonly flags: Flags;
+  readonly directory: string;
+  readonly lines: readonly NativeLine[];
+  readonly ended: EventOf<"turn.ended"> | null;
+  readonly version: string;
+  readonly prompt: string;
+}
+
+function write({ folder, flags, directory, lines, ended, version, prompt }: Recording): void {
+  const redact = openRedaction({ directory, secrets: secretsOf(process.env) });
+  const begun = Date.parse(lines[0]?.time ?? "") || 0;
+  const recording = lines.map(({ time, from, native }) => ({
+    t: Date.parse(time) - begun,
+    from,
+    line: redact(native),
+  }));
+  const adapter = adapterFor(flags.agent);
+  const events = adapter === null ? [] : convertLines(adapter, recording.map(recordedFrom));
+  const turns = events.flatMap((event) =>
+    event.type === "turn.ended" ? [{ reason: event.data.reason, evidence: event.data.evidence }] : [],
+  );
+  const unparsed = events.filter(({ type }) => type === "agent.unparsed").length;
+  const about = { agent: flags.agent, version, what: flags.what ?? prompt, turns, unparsed };
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, "native.jsonl"), recording.map((line) => `${JSON.stringify(line)}\n`).join(""));
+  writeFileSync(join(folder, "about.json"), `${JSON.stringify(about, null, 2)}\n`);
+  const end = ended === null ? "no turn ended" : `the turn ended: ${ended.data.reason}`;
+  process.stdout.write(`${folder}: ${lines.length} lines, ${end}\n`);
+  if (unparsed > 0) process.stderr.write(`franca: ${unparsed} lines fit no shape that is known of ${flags.agent}.\n`);
+  if (turns.length !== 1) process.stderr.write(`franca: converted, it holds ${turns.length} turns; look at it.\n`);
+}

@@ -1,0 +1,67 @@
+/** Makes a recording fit to be shared: no keys, no names of this machine, no places that exist only here. */
+import { homedir, tmpdir, userInfo } from "node:os";
+
+export interface RedactionOptions {
+  /** Where the agent worked: `/workspace` in the recording. */
+  readonly directory: string;
+  /** Values that are secret whatever they look like. */
+  readonly secrets: readonly string[];
+}
+
+type Rule = readonly [pattern: RegExp, replacement: string];
+
+/** Things that look like secrets, by their published forms. */
+const secretRules: readonly Rule[] = [
+  [/\bsk-[A-Za-z0-9_-]{12,}/g, "sk-redacted"],
+  [/\b(gh[pousr]|github_pat)_[A-Za-z0-9_]{16,}/g, "gh-redacted"],
+  [/\b(AKIA|ASIA)[A-Z0-9]{16}\b/g, "AKIAREDACTED"],
+  [/\bxox[abprs]-[A-Za-z0-9-]{10,}/g, "xox-redacted"],
+  [/\bAIza[A-Za-z0-9_-]{30,}/g, "AIza-redacted"],
+  [/\b[Bb]earer\s+[A-Za-z0-9._~+/=-]{12,}/g, "Bearer redacted"],
+  [/\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}/g, "jwt-redacted"],
+];
+
+const placeRules: readonly Rule[] = [
+  [/(?:\/[\w.@-]+)+\.sock\b/g, "/tmp/agent.sock"],
+  [/\b(127\.0\.0\.1|localhost|\[::1\]):\d{2,5}\b/g, "$1:1"],
+];
+
+/** Fields that name a person or an installation. */
+const privateField =
+  /^(installation_?id|machine_?id|device_?id|anonymous_?id|account_?uuid|organization_?uuid|user_?id|user_?email|email|hostname)$/i;
+
+export function openRedaction({ directory, secrets }: RedactionOptions): (value: unknown) => unknown {
+  const places: readonly (readonly [string, string])[] = [
+    [directory, "/workspace"],
+    [homedir(), "/home/user"],
+    [tmpdir(), "/tmp"],
+  ];
+  const text = (given: string): string => {
+    let out = given;
+    for (const secret of secrets) if (secret.length >= 8) out = out.replaceAll(secret, "redacted");
+    for (const [place, name] of places) if (place.length > 1) out = out.replaceAll(place, name);
+    for (const [pattern, replacement] of [...secretRules, ...placeRules]) out = out.replaceAll(pattern, replacement);
+    const { username } = userInfo();
+    return username === "root" || username.length < 3
+      ? out
+      : out.replaceAll(new RegExp(`\\b${username}\\b`, "g"), "user");
+  };
+  const deep = (value: unknown): unknown => {
+    if (typeof value === "string") return text(value);
+    if (Array.isArray(value)) return value.map(deep);
+    if (typeof value !== "object" || value === null) return value;
+    return Object.fromEntries(
+      Object.entries(value).map(([name, inner]) => [
+        name,
+        privateField.test(name) && typeof inner === "string" ? "redacted" : deep(inner),
+      ]),
+    );
+  };
+  return deep;
+}
+
+/** Values of variables whose names say that they are secret. */
+export const secretsOf = (environment: NodeJS.ProcessEnv): string[] =>
+  Object.entries(environment).flatMap(([name, value]) =>
+    /KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL/i.test(name) && value !== undefined ? [value] : [],
+  );
