@@ -1,4 +1,7 @@
-/** A flood of deltas from one agent to many clients: Franca, storing and converting, beside a bare relay that does neither. */
+/**
+ * A flood of deltas from one agent to many clients: Franca, storing and converting, beside a bare relay that does
+ * neither.
+ */
 import { openCounting } from "./clients.ts";
 import { cpuSeconds, type Program, peakMemory, startFranca, startRelay } from "./programs.ts";
 

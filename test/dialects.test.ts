@@ -1,4 +1,6 @@
-/** The hand-written guard of a dialect and the zod schema beside it agree, on every recorded line and on garbled ones. */
+/**
+ * The hand-written guard of a dialect and the zod schema beside it agree, on every recorded line and on garbled ones.
+ */
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
@@ -17,7 +19,10 @@ const isGuard = (value: unknown): value is Dialect["guard"] => typeof value === 
 const isSchema = (value: unknown): value is z.ZodType =>
   typeof value === "object" && value !== null && "safeParse" in value;
 
-/** By their names: `isAcmeLine` is the guard, `AcmeLine` or `AcmeLineSchema` the schema. A new dialect is found by itself. */
+/**
+ * By their names: `isAcmeLine` is the guard, `AcmeLine` or `AcmeLineSchema` the schema. A new dialect is found by
+ * itself.
+ */
 const dialects = await findDialects();
 
 const lines = transcripts.flatMap(({ name, recording }) =>

@@ -114,15 +114,27 @@ describe("sizes", () => {
     expect(long).toEqual([]);
   });
 
-  test("lines have at most 120 columns, strings and links apart", () => {
-    const long = sources.flatMap(({ path, lines }) =>
-      lines.flatMap((line, index) =>
-        line.length > 120 && !/["'`]|https?:/.test(line) ? [`${path}:${index + 1}`] : [],
-      ),
-    );
+  test("lines have at most 120 columns, but where a literal is longer", () => {
+    const long = sources.flatMap((source) => {
+      const literal = new Set([...nodesOf(source)].filter(isLiteral).flatMap((node) => linesOf(source, node)));
+      return source.lines.flatMap((line, index) =>
+        line.length > 120 && !literal.has(index + 1) ? [`${source.path}:${index + 1}`] : [],
+      );
+    });
     expect(long).toEqual([]);
   });
 });
+
+const isLiteral = (node: ts.Node): boolean =>
+  ts.isStringLiteralLike(node) ||
+  ts.isTemplateExpression(node) ||
+  ts.isRegularExpressionLiteral(node) ||
+  ts.isJsxText(node);
+
+function linesOf(source: Source, node: ts.Node): number[] {
+  const { first, count } = spanOf(source, node);
+  return Array.from({ length: count }, (_, index) => first + index);
+}
 
 describe("style", () => {
   test("every file says first what it is", () => {

@@ -1,4 +1,7 @@
-/** Where a path really leads: symlinks resolved, `..` and absolute paths followed, also for files that are not there yet. */
+/**
+ * Where a path really leads: symlinks resolved, `..` and absolute paths followed, also for files that are not there
+ * yet.
+ */
 import { lstat, readlink } from "node:fs/promises";
 import { homedir } from "node:os";
 import { dirname, isAbsolute, join, parse, relative, resolve, sep } from "node:path";

@@ -1,5 +1,6 @@
 /**
- * After every model step: go on, stop, or compact first. A table, read from the top; the first row that applies decides.
+ * After every model step: go on, stop, or compact first. A table, read from the top; the first row that applies
+ * decides.
  * Everything the decision needs is in `Outcome`, so it can be tested row by row and explained afterwards.
  */
 import type { EndReason, ErrorInfo } from "../protocol/events.ts";

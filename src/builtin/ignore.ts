@@ -1,4 +1,6 @@
-/** Patterns of `.gitignore` files and of the glob tool, as regular expressions over paths with forward slashes. Pure. */
+/**
+ * Patterns of `.gitignore` files and of the glob tool, as regular expressions over paths with forward slashes. Pure.
+ */
 
 export interface IgnoreRule {
   readonly matches: (path: string) => boolean;
@@ -33,7 +35,9 @@ export interface IgnoreLayer {
   readonly rules: readonly IgnoreRule[];
 }
 
-/** `path` is relative to the walk's root, as the layers' bases are; `.` is the root. The last rule that matches wins. */
+/**
+ * `path` is relative to the walk's root, as the layers' bases are; `.` is the root. The last rule that matches wins.
+ */
 export function isIgnored(
   layers: readonly IgnoreLayer[],
   { path, directory }: { path: string; directory: boolean },

@@ -1,4 +1,6 @@
-/** Our own agent, as the daemon sees it: how to make it, what its configuration may say, and what it can be asked for. */
+/**
+ * Our own agent, as the daemon sees it: how to make it, what its configuration may say, and what it can be asked for.
+ */
 export { type BuiltinOptions, createBuiltinAgent } from "./agent.ts";
 export {
   BuiltinConfig,

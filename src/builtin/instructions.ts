@@ -61,7 +61,10 @@ function facts(
   ].join("\n");
 }
 
-/** From the repository's top down to the directory, so that the nearest file speaks last. A link out of it is not followed. */
+/**
+ * From the repository's top down to the directory, so that the nearest file speaks last. A link out of it is not
+ * followed.
+ */
 async function projectInstructions({ directory, top }: { directory: string; top: string | null }): Promise<string[]> {
   const root = top ?? directory;
   const folders: string[] = [];

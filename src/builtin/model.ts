@@ -73,7 +73,10 @@ function optionsFor({ choice, variant }: { choice: ModelChoice; variant: string 
   }
 }
 
-/** Anthropic caches up to a mark: after the system prompt and after the newest message, so that each step reads the last. */
+/**
+ * Anthropic caches up to a mark: after the system prompt and after the newest message, so that each step reads the
+ * last.
+ */
 export function withCacheMarks(messages: readonly ModelMessage[], { kind }: ModelChoice): ModelMessage[] {
   if (kind !== "anthropic") return [...messages];
   const last = messages.length - 1;

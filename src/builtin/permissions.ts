@@ -49,7 +49,9 @@ const named: ReadonlySet<string> = new Set(["external_directory", "private_addre
 /** Actions that change files or run programs: plan mode has none of them. */
 const changing: ReadonlySet<string> = new Set(["edit", "bash"]);
 
-/** `*` first, then the family name `edit`, then what is more special: the order in a file does not matter between them. */
+/**
+ * `*` first, then the family name `edit`, then what is more special: the order in a file does not matter between them.
+ */
 export function readRules(config: PermissionConfig): Rule[] {
   const rank = (action: string): number => (action === "*" ? 0 : action === "edit" ? 1 : 2);
   return Object.entries(config)

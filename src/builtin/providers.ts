@@ -140,7 +140,9 @@ function defaultName({ environment }: Context): { provider: string; model: strin
   );
 }
 
-/** A provider of the configuration's own has the URL and key variables of its kind only when it has that kind's name. */
+/**
+ * A provider of the configuration's own has the URL and key variables of its kind only when it has that kind's name.
+ */
 function presetOf(provider: string, own: Provider | undefined): Known {
   const preset = known.get(provider);
   if (preset !== undefined && (own === undefined || own.kind === preset.kind)) return preset;

@@ -1,4 +1,6 @@
-/** Stream parts → lines, and the assistant's message that goes back to the model. What breaks off is closed as failed. */
+/**
+ * Stream parts → lines, and the assistant's message that goes back to the model. What breaks off is closed as failed.
+ */
 import type { TextStreamPart, ToolSet } from "ai";
 import type { BuiltinSays } from "../dialects/builtin.ts";
 import type { AssistantParts } from "./conversation.ts";

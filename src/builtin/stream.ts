@@ -46,7 +46,9 @@ export async function* streamModel(request: ModelRequest): AsyncGenerator<TextSt
 
 type Part = TextStreamPart<ToolSet>;
 
-/** The package for compatible servers drops a model's refusal, its words included. Here they are text, and its reason. */
+/**
+ * The package for compatible servers drops a model's refusal, its words included. Here they are text, and its reason.
+ */
 async function* withRefusals(parts: AsyncIterable<Part>): AsyncGenerator<Part> {
   const id = "refusal";
   let refused = false;

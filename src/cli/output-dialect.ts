@@ -1,4 +1,6 @@
-/** `--format takopi` and `--format opencode`: a turn as JSON lines in the words of another program. Logs go to stderr. */
+/**
+ * `--format takopi` and `--format opencode`: a turn as JSON lines in the words of another program. Logs go to stderr.
+ */
 import { writeSync } from "node:fs";
 import { type Running, run } from "../core/fold.ts";
 import type { TakopiEvent } from "../dialects/takopi.ts";

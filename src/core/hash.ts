@@ -1,4 +1,7 @@
-/** A small, fast hash for pure code: ids that come from the log alone, and fingerprints of unreadable lines. Not for secrets. */
+/**
+ * A small, fast hash for pure code: ids that come from the log alone, and fingerprints of unreadable lines. Not for
+ * secrets.
+ */
 
 const FNV_OFFSET = 0x811c9dc5;
 const FNV_PRIME = 0x01000193;

@@ -1,4 +1,6 @@
-/** What goes into a session's fold and what comes out of it: the whole interface between the pure middle and the edges. */
+/**
+ * What goes into a session's fold and what comes out of it: the whole interface between the pure middle and the edges.
+ */
 import type { Command, Prompt } from "../protocol/commands.ts";
 import type { SessionMetadata, UniversalEvent } from "../protocol/events.ts";
 import type { PromptId, TurnId } from "../protocol/ids.ts";

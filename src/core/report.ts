@@ -71,7 +71,10 @@ export interface ErrorReport {
   readonly fatal: boolean;
 }
 
-/** What became known about the session. The first one with metadata makes `session.started`, later ones `session.updated`. */
+/**
+ * What became known about the session. The first one with metadata makes `session.started`, later ones
+ * `session.updated`.
+ */
 export interface SessionReport {
   readonly type: "session";
   readonly native_session_id?: string;
@@ -117,7 +120,10 @@ export interface QuestionAnsweredReport {
   readonly answers: readonly (readonly string[])[] | null;
 }
 
-/** A native start of work. It joins the open turn; with none open it begins one. `user` only where a recording shows the prompt. */
+/**
+ * A native start of work. It joins the open turn; with none open it begins one. `user` only where a recording shows the
+ * prompt.
+ */
 export interface BeginReport {
   readonly type: "begin";
   readonly origin: "user" | "agent" | "background";
@@ -150,7 +156,8 @@ export interface BackgroundReport {
 }
 
 /**
- * Tokens and cost. `add` adds; `total` is the agent's own counter of that scope, from which the machine makes differences.
+ * Tokens and cost. `add` adds; `total` is the agent's own counter of that scope, from which the machine makes
+ * differences.
  * `step` is one model call at its end. `tokens.input` excludes cache, `tokens.output` excludes reasoning.
  */
 export interface UsageReport {

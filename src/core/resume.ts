@@ -4,7 +4,9 @@ import { isTool } from "./items.ts";
 import type { MachineState, OpenItem } from "./machine-state.ts";
 import type { Snapshot } from "./snapshot.ts";
 
-/** Fills a fresh machine. What only the agent's process knew is gone with it, and so is the queue: the edge keeps that. */
+/**
+ * Fills a fresh machine. What only the agent's process knew is gone with it, and so is the queue: the edge keeps that.
+ */
 export function resumeMachine(state: MachineState, snapshot: Snapshot): void {
   state.at = snapshot.time === "" ? 0 : Date.parse(snapshot.time);
   state.heardAt = state.at;

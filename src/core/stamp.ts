@@ -1,4 +1,6 @@
-/** Gives a draft its place in the session: sequence, ids and time. Deterministic: the same input gives the same bytes. */
+/**
+ * Gives a draft its place in the session: sequence, ids and time. Deterministic: the same input gives the same bytes.
+ */
 import type { UniversalEvent } from "../protocol/events.ts";
 import { eventId, type SessionId } from "../protocol/ids.ts";
 import type { Drafted } from "./machine-state.ts";

@@ -1,4 +1,7 @@
-/** Amp's `--stream-json` lines, as its CLI of May 2026 prints them. Lines it may have learned since are kept as they are. */
+/**
+ * Amp's `--stream-json` lines, as its CLI of May 2026 prints them. Lines it may have learned since are kept as they
+ * are.
+ */
 import { z } from "zod";
 import { isListOf, isNumber, isShape, isString, maybe } from "./shape.ts";
 

@@ -1,4 +1,6 @@
-/** Is this a line of Claude Code? Checks the tag and the fields we read; the schema in `claude-schema.ts` must agree. */
+/**
+ * Is this a line of Claude Code? Checks the tag and the fields we read; the schema in `claude-schema.ts` must agree.
+ */
 import {
   type ClaudeBlock,
   type ClaudeLine,

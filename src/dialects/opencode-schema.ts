@@ -1,4 +1,7 @@
-/** The zod twins of `isOpenCodeLine` and `isOpenCodeRunLine`: they run in tests over every recording and must agree with the guards. */
+/**
+ * The zod twins of `isOpenCodeLine` and `isOpenCodeRunLine`: they run in tests over every recording and must agree with
+ * the guards.
+ */
 import { z } from "zod";
 import { openCodeServerEventNames } from "./opencode.ts";
 import { openCodeRunParts } from "./opencode-run.ts";

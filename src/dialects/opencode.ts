@@ -12,7 +12,9 @@ export interface OpenCodeTokens {
   readonly cache: { readonly read: number; readonly write: number };
 }
 
-/** Names seen: APIError, MessageAbortedError, ContextOverflowError, ContentFilterError, ProviderAuthError, UnknownError. */
+/**
+ * Names seen: APIError, MessageAbortedError, ContextOverflowError, ContentFilterError, ProviderAuthError, UnknownError.
+ */
 export interface OpenCodeError {
   readonly name: string;
   readonly data?: {

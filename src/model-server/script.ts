@@ -1,4 +1,7 @@
-/** What a scripted model says: turns of blocks and faults, the same for every provider's wire format. No network, no tokens. */
+/**
+ * What a scripted model says: turns of blocks and faults, the same for every provider's wire format. No network, no
+ * tokens.
+ */
 
 /** How a text is cut into stream events: into this many pieces, or exactly as listed. One piece when absent. */
 export type Chunking = number | readonly string[];

@@ -1,4 +1,6 @@
-/** The dialects we speak. Each is a fold over the universal events; one running fold per session serves all listeners. */
+/**
+ * The dialects we speak. Each is a fold over the universal events; one running fold per session serves all listeners.
+ */
 import { type Running, run } from "../core/fold.ts";
 import type { UniversalEvent } from "../protocol/events.ts";
 import { markdownFold } from "./markdown/index.ts";

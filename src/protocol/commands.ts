@@ -1,4 +1,6 @@
-/** What a person, a host or a program asks of a session. Commands enter by one door and are data like everything else. */
+/**
+ * What a person, a host or a program asks of a session. Commands enter by one door and are data like everything else.
+ */
 import type { PermissionMode } from "./events.ts";
 import type { PermissionId, PromptId, QuestionId } from "./ids.ts";
 

@@ -1,4 +1,6 @@
-/** One daemon per data folder: a file that says which process it is and where it listens. A dead one's is taken over. */
+/**
+ * One daemon per data folder: a file that says which process it is and where it listens. A dead one's is taken over.
+ */
 import {
   closeSync,
   linkSync,

@@ -9,6 +9,9 @@ export const REDACTED = "[redacted]";
 const SHORTEST = 8;
 const KEY_LIKE = /(^|_)(API_?KEY|KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS?|AUTH|COOKIE|PRIVATE)(_|$)/i;
 
+/** Names that say what kind of plain thing they hold: replacing a model's name in every event would help nobody. */
+const PLAIN_NAME = /(^|_)(MODEL|MODE|ENV|LEVEL|REGION|PROFILE|HOST|PORT|USER|NAME|VERSION|LANG|DIR|PATH|HOME|TERM)$/i;
+
 export interface Redactor {
   /** Text for people: stderr, messages. */
   readonly text: (text: string) => string;
@@ -75,10 +78,10 @@ function needlesOf({ token, sessionEnv = {}, environment = {} }: Held): string[]
   return [...needles].sort((a, b) => b.length - a.length);
 }
 
-/** A session's variable is a secret unless it plainly is a place, a switch or a number under a name that is no key's. */
+/** A session's variable is a secret, unless its name is no key's and it plainly is a place, a word or a number. */
 function isSecret(name: string, value: string): boolean {
   if (value.length < SHORTEST) return false;
-  return KEY_LIKE.test(name) || !(isPlace(value) || /^[\d.]+$/.test(value));
+  return KEY_LIKE.test(name) || !(PLAIN_NAME.test(name) || isPlace(value) || /^([a-z]+|[\d.]+)$/.test(value));
 }
 
 function isPlace(value: string): boolean {

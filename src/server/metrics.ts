@@ -1,4 +1,6 @@
-/** Counters of what passes through the log, in Prometheus' text format. One more reader of the log, and a frugal one. */
+/**
+ * Counters of what passes through the log, in Prometheus' text format. One more reader of the log, and a frugal one.
+ */
 import type { UniversalEvent } from "../protocol/events.ts";
 import type { SessionSummary } from "../protocol/resources.ts";
 import type { EventGroup, Sessions } from "../runtime/contract.ts";

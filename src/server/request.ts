@@ -1,4 +1,6 @@
-/** Reads what a request carries: a bounded body and the query, checked against their schemas, errors naming the field. */
+/**
+ * Reads what a request carries: a bounded body and the query, checked against their schemas, errors naming the field.
+ */
 import type { IncomingMessage } from "node:http";
 import type { z } from "zod";
 import { ApiError } from "../protocol/errors.ts";

@@ -1,4 +1,7 @@
-/** A route as data: what it takes, what it answers, and what it does. The server and the OpenAPI document read the same table. */
+/**
+ * A route as data: what it takes, what it answers, and what it does. The server and the OpenAPI document read the same
+ * table.
+ */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { z } from "zod";
 import type { ErrorCode } from "../protocol/errors.ts";
@@ -80,7 +83,9 @@ export interface RouteDefinition<Query extends z.ZodObject, Body extends z.ZodTy
   readonly handle: (call: Call<z.infer<Query>, z.infer<Body>>) => Promise<Answer>;
 }
 
-/** Hides the types of query and body, so that a table can hold all routes. They are parsed before `handle` sees them. */
+/**
+ * Hides the types of query and body, so that a table can hold all routes. They are parsed before `handle` sees them.
+ */
 export function defineRoute<Query extends z.ZodObject, Body extends z.ZodType>(
   definition: RouteDefinition<Query, Body>,
 ): Route {

@@ -1,4 +1,6 @@
-/** OpenCode's API over the real daemon with the scripted agent: every answer in OpenCode's shape, every promise kept. */
+/**
+ * OpenCode's API over the real daemon with the scripted agent: every answer in OpenCode's shape, every promise kept.
+ */
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";

@@ -1,4 +1,6 @@
-/** Whatever happens to a recording on its way — cuts, repeats, swaps, garbage — busy and idle pair and the rules hold. */
+/**
+ * Whatever happens to a recording on its way — cuts, repeats, swaps, garbage — busy and idle pair and the rules hold.
+ */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Adapter } from "../../src/core/adapter.ts";

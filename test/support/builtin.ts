@@ -1,4 +1,6 @@
-/** The builtin agent in a house of its own: a scripted model server over HTTP, the real runtime, a folder to work in. */
+/**
+ * The builtin agent in a house of its own: a scripted model server over HTTP, the real runtime, a folder to work in.
+ */
 import { mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,4 +1,7 @@
-/** The real OpenCode against a scripted model: folders of its own, no network, and a way to kill it and to cut its stream. */
+/**
+ * The real OpenCode against a scripted model: folders of its own, no network, and a way to kill it and to cut its
+ * stream.
+ */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";

@@ -1,4 +1,6 @@
-/** A terminal for programs that draw on one: tmux on a socket of its own. Screens are kept for whoever wants to look. */
+/**
+ * A terminal for programs that draw on one: tmux on a socket of its own. Screens are kept for whoever wants to look.
+ */
 import { execFileSync, spawnSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,4 +1,7 @@
-/** Every history of the turn machine up to a depth: the promises hold after each input, and time leads out of every state. */
+/**
+ * Every history of the turn machine up to a depth: the promises hold after each input, and time leads out of every
+ * state.
+ */
 import { expect, test } from "vitest";
 import { isToolAtWork } from "../../src/core/lifecycle.ts";
 import { stepMachine, wakeAt } from "../../src/core/turn.ts";

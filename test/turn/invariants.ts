@@ -30,7 +30,9 @@ export const startObserver = (): Observer => ({
 
 /** Throws a sentence that names the broken promise. */
 export function observe(observer: Observer, outputs: readonly MachineOutput[]): void {
-  /** Calls that were closed as failed by a turn's end, and requests dropped by it, since the last event of another kind. */
+  /**
+   * Calls that were closed as failed by a turn's end, and requests dropped by it, since the last event of another kind.
+   */
   let brokenCalls: { callId: string | null; background: boolean }[] = [];
   const dropped = new Set<string | null>();
   for (const output of outputs) {

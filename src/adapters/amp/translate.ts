@@ -109,7 +109,8 @@ function onAssistant(state: State, line: AmpAssistant): Report[] {
       return;
     }
     parent = key;
-    // Quirk: a message that was cut has the stop reason null (transcripts/amp/b2-stream-input-while-busy, j1-max-tokens).
+    // Quirk: a message that was cut has the stop reason null (transcripts/amp/b2-stream-input-while-busy,
+    // j1-max-tokens).
     const cut = stop_reason === null && index === content.length - 1;
     out.push(...whole(headOf({ key, id, subagent, content: [wordsOf(block)] }), cut ? "failed" : "completed"));
   });
@@ -129,7 +130,8 @@ function onAssistant(state: State, line: AmpAssistant): Report[] {
       message_id: id,
     });
   }
-  // Quirk: with prompts on stdin only the last message's stop reason tells the end (transcripts/amp/b1-stream-input-multi-turn).
+  // Quirk: with prompts on stdin only the last message's stop reason tells the end
+  // (transcripts/amp/b1-stream-input-multi-turn).
   if (state.streamed && stop_reason === "end_turn" && subagent === null) out.push({ type: "end", reason: "completed" });
   return out;
 }

@@ -1,4 +1,7 @@
-/** Lines of OpenCode that say nothing new about a conversation, each with the reason. `docs/agents/opencode.md` lists them. */
+/**
+ * Lines of OpenCode that say nothing new about a conversation, each with the reason. `docs/agents/opencode.md` lists
+ * them.
+ */
 import type { OpenCodeServerEventName, OpenCodeSessionEvent } from "../../dialects/opencode.ts";
 import type { OpenCodePayload } from "../../dialects/opencode-stream.ts";
 

@@ -1,5 +1,6 @@
 /**
- * `opencode run --format json`, for `convert` only. It tells whole parts and neither permissions nor retries nor an end:
+ * `opencode run --format json`, for `convert` only. It tells whole parts and neither permissions nor retries nor an
+ * end:
  * a model step that finishes without calling tools is the last one.
  */
 import { type AdapterInput, defineAdapter, type Send } from "../../core/adapter.ts";

@@ -1,4 +1,6 @@
-/** Tool parts: a call when its arguments are known, a result that grows while the tool runs, and the files it touched. */
+/**
+ * Tool parts: a call when its arguments are known, a result that grows while the tool runs, and the files it touched.
+ */
 import type { ItemHead, Report } from "../../core/report.ts";
 import type { OpenCodeToolPart, OpenCodeToolState } from "../../dialects/opencode.ts";
 import type { ContentPart, ToolCallPart, ToolKind, ToolResultPart } from "../../protocol/items.ts";
@@ -133,7 +135,10 @@ function finishTool(
 
 const INVALID_TOOL = "invalid";
 
-/** Quirk: only the words of the error tell who said no (transcripts/opencode/permission-reject, question-reject, denied). */
+/**
+ * Quirk: only the words of the error tell who said no (transcripts/opencode/permission-reject, question-reject,
+ * denied).
+ */
 function denialOf(error: string): "person" | "person-with-words" | "abort" | "rule" | null {
   if (error === "Tool execution aborted") return "abort";
   if (/^The user rejected permission .*feedback:/s.test(error)) return "person-with-words";

@@ -1,4 +1,6 @@
-/** webfetch: a page as text. Every hop is allowed by itself, and private addresses are refused unless a rule names them. */
+/**
+ * webfetch: a page as text. Every hop is allowed by itself, and private addresses are refused unless a rule names them.
+ */
 import { lookup as resolveName } from "node:dns";
 import { type IncomingMessage, request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
@@ -89,7 +91,9 @@ async function permitUrl(context: ToolContext, url: URL): Promise<void> {
   });
 }
 
-/** A rule for the host, or a webfetch rule that spells the host out, opens private addresses; a general one does not. */
+/**
+ * A rule for the host, or a webfetch rule that spells the host out, opens private addresses; a general one does not.
+ */
 async function mayReachPrivate(context: ToolContext, url: URL): Promise<boolean> {
   let open = false;
   await context.permit({

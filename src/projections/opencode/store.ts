@@ -1,4 +1,7 @@
-/** What a client knows after it has heard OpenCode's events: sessions, messages with their parts, what waits for answers. */
+/**
+ * What a client knows after it has heard OpenCode's events: sessions, messages with their parts, what waits for
+ * answers.
+ */
 import type {
   OpenCodeEvent,
   OpenCodeMessage,

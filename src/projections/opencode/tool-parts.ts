@@ -170,7 +170,9 @@ function finish(
 
 const INTERRUPTED = "Tool execution aborted";
 
-/** At idle every tool part is final: a call that was cut is an error, one that goes on in the background is done here. */
+/**
+ * At idle every tool part is final: a call that was cut is an error, one that goes on in the background is done here.
+ */
 export function settleTools(telling: Telling, conversation: string): void {
   const { state, ms } = telling;
   // The machine closes what a turn leaves open, so a result that is open still belongs to background work.

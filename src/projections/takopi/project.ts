@@ -1,4 +1,6 @@
-/** Universal → Takopi: `started`, actions, `completed`. One run is one turn, and `completed` is always its last line. */
+/**
+ * Universal → Takopi: `started`, actions, `completed`. One run is one turn, and `completed` is always its last line.
+ */
 import { type Fold, unreachable } from "../../core/fold.ts";
 import type { TakopiEvent, TakopiResume } from "../../dialects/takopi.ts";
 import type { EventOf, UniversalEvent } from "../../protocol/events.ts";

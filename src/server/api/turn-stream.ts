@@ -40,7 +40,9 @@ interface Chosen {
   readonly over: boolean;
 }
 
-/** Finds the turn that runs a prompt. A steered prompt has no turn of its own: it belongs to the one that is running. */
+/**
+ * Finds the turn that runs a prompt. A steered prompt has no turn of its own: it belongs to the one that is running.
+ */
 export function selectTurn({ promptId, steered }: { promptId: string; steered: boolean }): {
   readonly choose: (events: readonly UniversalEvent[]) => Chosen;
 } {

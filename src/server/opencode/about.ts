@@ -1,4 +1,6 @@
-/** What the server says about itself and its place: providers, agents, config, project. Empty where there is nothing. */
+/**
+ * What the server says about itself and its place: providers, agents, config, project. Empty where there is nothing.
+ */
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { z } from "zod";

@@ -1,4 +1,7 @@
-/** A session that is deleted, on whichever surface, is told of here: its own stream ends, and the log has no word for it. */
+/**
+ * A session that is deleted, on whichever surface, is told of here: its own stream ends, and the log has no word for
+ * it.
+ */
 import type { SessionId } from "../../protocol/ids.ts";
 import type { Sessions } from "../../runtime/contract.ts";
 import type { Live } from "./live.ts";
