@@ -1,0 +1,90 @@
+/** `franca run --format takopi` as a chat bridge runs it: lines on stdout, the process gone right after `completed`. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { describe, expect, test } from "vitest";
+import { program, testEnvironment } from "../support/daemon.ts";
+import { temporaryFolder } from "../support/folders.ts";
+
+interface Run {
+  readonly code: number | null;
+  readonly out: string;
+  readonly lines: Record<string, unknown>[];
+}
+
+function start(args: readonly string[], { input }: { input?: string } = {}) {
+  const home = temporaryFolder();
+  const child = spawn(process.execPath, [program, "run", "--format", "takopi", ...args], {
+    cwd: home,
+    env: testEnvironment(home),
+    stdio: ["pipe", "pipe", "ignore"],
+    detached: true,
+  });
+  child.stdin.end(input ?? "");
+  let out = "";
+  child.stdout.setEncoding("utf8").on("data", (chunk: string) => {
+    out += chunk;
+  });
+  const ended = (async (): Promise<Run> => {
+    const [code] = await once(child, "close");
+    const lines = out
+      .split("\n")
+      .slice(0, -1)
+      .map((line) => JSON.parse(line));
+    return { code, out, lines };
+  })();
+  return { child, ended, said: () => out };
+}
+
+const sound = ({ out, lines }: Run): void => {
+  expect(out.endsWith("\n")).toBe(true);
+  expect(lines.at(-1)?.type).toBe("completed");
+  expect(lines.filter(({ type }) => type === "completed")).toHaveLength(1);
+  expect(lines.filter(({ type }) => type === "started").length).toBeLessThanOrEqual(1);
+};
+
+describe("a bridge's run", () => {
+  test("prompt as an argument, also one that begins with a dash", async () => {
+    const run = await start(["--", "echo", "-n", "hello"]).ended;
+    sound(run);
+    expect(run.code).toBe(0);
+    expect(run.lines.at(-1)).toMatchObject({ ok: true, answer: "-n hello", error: null });
+  });
+
+  test("prompt on standard input", async () => {
+    const run = await start([], { input: "echo from stdin\n" }).ended;
+    sound(run);
+    expect(run.lines.at(-1)).toMatchObject({ ok: true, answer: "from stdin" });
+  });
+
+  test("a failed turn exits with 0 too: `completed` has said it", async () => {
+    const run = await start(["--", "error"]).ended;
+    sound(run);
+    expect(run.code).toBe(0);
+    expect(run.lines.at(-1)).toMatchObject({ ok: false, error: "The scripted model failed." });
+  });
+
+  test("an agent that cannot be had is `completed` without `started`", async () => {
+    const run = await start(["--agent", "nobody", "--", "hello"]).ended;
+    sound(run);
+    expect(run.lines).toHaveLength(1);
+    expect(run.lines[0]).toMatchObject({ ok: false, resume: null });
+  });
+
+  test("requests that nobody can answer are refused at once, and said to be", async () => {
+    const run = await start(["--", "permission"]).ended;
+    sound(run);
+    const warnings = run.lines.filter(({ action }) => Object(action).kind === "warning");
+    expect(warnings.length).toBeGreaterThanOrEqual(2);
+  });
+
+  test("SIGTERM to the group: completed, and gone within two seconds", async () => {
+    const { child, ended, said } = start(["--", "hang"]);
+    while (!said().includes('"started"')) await once(child.stdout, "data");
+    const asked = Date.now();
+    process.kill(-(child.pid ?? 0), "SIGTERM");
+    const run = await ended;
+    expect(Date.now() - asked).toBeLessThan(2_000);
+    sound(run);
+    expect(run.lines.at(-1)).toMatchObject({ ok: false, error: "aborted" });
+  });
+});
