@@ -1,9 +1,11 @@
 /** Settings, by rank: flags, then `FRANCA_*`, then the config file, then what we think best. Errors name the key. */
 import { existsSync, readFileSync } from "node:fs";
 import { homedir } from "node:os";
-import { extname, join, resolve } from "node:path";
+import { dirname, extname, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { z } from "zod";
+import { BuiltinConfig, type BuiltinSettings } from "../builtin/config.ts";
+import { FinishTodos } from "../protocol/resources.ts";
 import { UsageError } from "./usage.ts";
 
 export const DEFAULT_PORT = 7717;
@@ -27,11 +29,18 @@ export const Settings = z.strictObject({
   opencodeRoot: z.boolean(),
   opencodeMessages: z.enum(["turn", "step"]),
   opencodeDeltas: z.enum(["today", "legacy"]),
+  /** What sessions do about open todos that say nothing of it themselves. */
+  finishTodos: FinishTodos,
+  builtin: BuiltinConfig,
+  plugins: z.array(z.union([z.string().min(1), z.tuple([z.string().min(1), z.record(z.string(), z.unknown())])])),
 });
 export type Settings = z.infer<typeof Settings>;
 
 /** Only the token has no default: whether one is made depends on the address. */
-export type LoadedSettings = Omit<Settings, "token" | "watchdogMs"> & {
+export type LoadedSettings = Omit<Settings, "token" | "watchdogMs" | "builtin"> & {
+  readonly builtin: BuiltinSettings;
+  /** The folder of the config file: plugins are found from there. */
+  readonly configFolder: string;
   readonly token: string | false | null;
   readonly watchdogMs: number | null;
 };
@@ -46,7 +55,8 @@ export interface LoadOptions {
 }
 
 export async function loadSettings({ flags, env }: LoadOptions): Promise<LoadedSettings> {
-  const fromFile = await readConfigFile({ path: textOf(flags.config) ?? env.FRANCA_CONFIG, env });
+  const file = configFile({ path: textOf(flags.config) ?? env.FRANCA_CONFIG, env });
+  const fromFile = file === null ? {} : await readConfigFile(file);
   const given: Partly = { ...fromFile, ...fromEnvironment(env), ...fromFlags(flags) };
   return {
     host: given.host ?? "127.0.0.1",
@@ -63,6 +73,10 @@ export async function loadSettings({ flags, env }: LoadOptions): Promise<LoadedS
     opencodeRoot: given.opencodeRoot ?? false,
     opencodeMessages: given.opencodeMessages ?? "turn",
     opencodeDeltas: given.opencodeDeltas ?? "today",
+    finishTodos: given.finishTodos ?? false,
+    builtin: given.builtin ?? {},
+    plugins: given.plugins ?? [],
+    configFolder: file === null ? process.cwd() : dirname(file),
   };
 }
 
@@ -75,9 +89,11 @@ const folderOf = (path: string | undefined): string | null => (path?.startsWith(
 
 const textOf = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined);
 
-async function readConfigFile({ path, env }: { path: string | undefined; env: NodeJS.ProcessEnv }): Promise<Partly> {
-  const file = path === undefined ? findConfigFile(env) : resolve(path);
-  if (file === null) return {};
+function configFile({ path, env }: { path: string | undefined; env: NodeJS.ProcessEnv }): string | null {
+  return path === undefined ? findConfigFile(env) : resolve(path);
+}
+
+async function readConfigFile(file: string): Promise<Partly> {
   if (!existsSync(file)) throw new UsageError(`The config file ${file} does not exist.`);
   return validate(File, await loadConfig(file), { source: file });
 }
@@ -111,7 +127,9 @@ async function loadConfig(file: string): Promise<unknown> {
 type Key = keyof Settings;
 
 const numbers: ReadonlySet<Key> = new Set<Key>(["port", "watchdogMs"]);
-const switches: ReadonlySet<Key> = new Set<Key>(["opencodeRoot"]);
+const switches: ReadonlySet<Key> = new Set<Key>(["opencodeRoot", "finishTodos"]);
+/** Too much for a flag or a variable. */
+const fileOnly: ReadonlySet<Key> = new Set<Key>(["builtin", "plugins"]);
 const lists: ReadonlySet<Key> = new Set<Key>(["corsAllowOrigin", "passEnv"]);
 const keys: readonly Key[] = Settings.keyof().options;
 
@@ -123,7 +141,7 @@ function fromEnvironment(env: NodeJS.ProcessEnv): Partly {
   for (const key of keys) {
     const name = variableOf(key);
     const text = env[name];
-    if (text === undefined || text === "") continue;
+    if (text === undefined || text === "" || fileOnly.has(key)) continue;
     Object.assign(given, validateOne({ key, value: fromText(key, text), source: name }));
   }
   return given;
@@ -134,7 +152,7 @@ function fromFlags(flags: Readonly<Record<string, unknown>>): Partly {
   for (const key of keys) {
     const value = flags[key];
     // Commander says `true` for a token that only was not refused.
-    if (value === undefined || (value === true && !switches.has(key))) continue;
+    if (value === undefined || fileOnly.has(key) || (value === true && !switches.has(key))) continue;
     const typed = typeof value === "string" ? fromText(key, value) : value;
     Object.assign(given, validateOne({ key, value: typed, source: flagOf(key) }));
   }

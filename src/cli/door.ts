@@ -14,6 +14,7 @@ import type {
 } from "../protocol/resources.ts";
 import type { Sessions } from "../runtime/contract.ts";
 import { type LoadedSettings, loadSettings } from "./config.ts";
+import { UsageError } from "./usage.ts";
 
 /** What commands ask of sessions, wherever those are. */
 export interface Door {
@@ -72,17 +73,29 @@ export interface StopLadder {
   readonly killMs: number;
 }
 
+type Remote = Pick<LoadedSettings, "token" | "builtin"> & { readonly url: string };
+
 export async function openDoor({ flags, env, stop }: OpenDoorOptions): Promise<Door> {
-  const settings = await loadSettings({ flags, env });
+  const settings = withBaseUrl(await loadSettings({ flags, env }), flags.baseUrl);
   const url = typeof flags.attach === "string" ? flags.attach : env.FRANCA_URL;
-  if (url !== undefined && url !== "") return openRemote({ url, token: settings.token });
+  if (url !== undefined && url !== "") return openRemote({ ...settings, url });
   const { daemonOf } = await import("../runtime/lock.ts");
   const daemon = settings.store === "memory" ? null : await daemonOf(settings.data);
-  if (daemon !== null) return openRemote({ url: daemon.url, token: settings.token });
+  if (daemon !== null) return openRemote({ ...settings, url: daemon.url });
   return openEmbedded({ settings, stop: stop ?? null });
 }
 
-async function openRemote({ url, token }: { url: string; token: string | false | null }): Promise<Door> {
+/** `--base-url` is for the builtin agent of this process; a daemon has its own configuration. */
+function withBaseUrl(settings: LoadedSettings, baseURL: unknown): LoadedSettings {
+  return typeof baseURL === "string" ? { ...settings, builtin: { ...settings.builtin, baseURL } } : settings;
+}
+
+async function openRemote({ url, token, builtin }: Remote): Promise<Door> {
+  if (builtin.baseURL !== undefined) {
+    throw new UsageError(
+      `--base-url: the daemon at ${url} has a configuration of its own; set builtin.provider there.`,
+    );
+  }
   const { remoteDoor } = await import("./door-remote.ts");
   return remoteDoor({ url, ...(typeof token === "string" ? { token } : {}) });
 }

@@ -28,6 +28,8 @@ interface RunFlags {
   readonly resume?: string;
   readonly autoApprove?: true;
   readonly deny?: true;
+  readonly finishTodos?: true;
+  readonly baseUrl?: string;
 }
 
 export function define(command: Command): void {
@@ -43,6 +45,8 @@ export function define(command: Command): void {
     .option("--resume <id>", "go on with this session, by Franca's id or the agent's own")
     .addOption(new Option("--auto-approve", "allow whatever the agent asks for").conflicts("deny"))
     .option("--deny", "reject whatever the agent asks for")
+    .option("--finish-todos", "let the turn go on while todos are open, within bounds (docs/continuation.md)")
+    .option("--base-url <url>", "for the builtin agent: where its model's provider is")
     .addHelpText(
       "after",
       `
@@ -176,6 +180,7 @@ function createOptions({ flags, agent }: Omit<Choice, "door">): CreateSession {
     ...(mode === undefined ? {} : { agentMode: mode }),
     ...(permissionMode === undefined ? {} : { permissionMode }),
     ...(resume === undefined ? {} : { nativeSessionId: resume }),
+    ...(flags.finishTodos === undefined ? {} : { finishTodos: true }),
   };
 }
 

@@ -5,6 +5,7 @@ import { isMockLine, type MockHears, type MockSays } from "../dialects/mock.ts";
 import { type Performance, perform, type Wait } from "./play.ts";
 import { scenarioFor, verbatim } from "./scenarios.ts";
 import { type Script, say, speak, type Turn } from "./script.ts";
+import { carryOn } from "./showing.ts";
 
 export { scenarios } from "./scenarios.ts";
 
@@ -19,20 +20,20 @@ const version = "1.0.0";
 const DEFAULT_MODEL = "mock-1";
 const tools = ["bash", "edit", "list", "read", "task"];
 
-/** Sessions whose "always" answers are remembered; the oldest are forgotten first. */
+/** Sessions that are remembered (their "always" answers, their open todos); the oldest are forgotten first. */
 const REMEMBERED_SESSIONS = 1000;
 
 export function createMock(options: MockOptions = {}): InProcessAgent {
-  const memory = new Map<string, Set<string>>();
+  const memory = new Map<string, Memory>();
   return (host) => {
     const { resume, fork, session_id } = host.options;
     const session = resume !== null && !fork ? resume : `mock-${session_id}`;
-    const always = memory.get(session) ?? new Set();
-    memory.set(session, always);
+    const remembered = memory.get(session) ?? { always: new Set(), unfinished: { done: null, stubborn: false } };
+    memory.set(session, remembered);
     if (memory.size > REMEMBERED_SESSIONS) memory.delete(memory.keys().next().value ?? session);
     const mock: Mock = {
       host,
-      always,
+      memory: remembered,
       delayMs: options.delayMs ?? delayOf(host),
       wait: options.wait ?? realWait,
       permissionMode: host.options.permission_mode,
@@ -47,10 +48,13 @@ export function createMock(options: MockOptions = {}): InProcessAgent {
   };
 }
 
+/** What outlives a connection. */
+type Memory = Pick<Turn, "always" | "unfinished">;
+
 /** One conversation: what it still has to play, and what is on stage. */
 interface Mock {
   readonly host: InProcessHost;
-  readonly always: Set<string>;
+  readonly memory: Memory;
   readonly delayMs: number;
   readonly wait: Wait;
   permissionMode: string;
@@ -147,12 +151,13 @@ function scriptOf(mock: Mock, { id, text }: { readonly id: string; readonly text
     rest: text.replace(/^\S+\s?/, ""),
     directory: mock.host.options.directory,
     permissionMode: mock.permissionMode,
-    always: mock.always,
+    ...mock.memory,
     messages: 0,
     calls: 0,
   };
   const scenario = scenarioFor(text);
-  return scenario === null ? verbatim(turn) : scenario.play(turn);
+  if (scenario !== null) return scenario.play(turn);
+  return turn.unfinished.done === null ? verbatim(turn) : carryOn(turn);
 }
 
 const heard = new Set(["prompt", "steer", "answer", "answers", "set", "compact", "abort"]);

@@ -2,7 +2,7 @@
 import { permission, question } from "./asking.ts";
 import { background, crash, doubleEnd, flood, hang, late, long, silent } from "./endings.ts";
 import { conclude, countWords, end, nextMessage, pause, type Script, say, speak, type Turn, usage } from "./script.ts";
-import { demo, image, markdown, reasoning, subagent, todo, tool } from "./showing.ts";
+import { demo, image, markdown, reasoning, subagent, todo, tool, unfinished } from "./showing.ts";
 
 export interface Scenario {
   readonly name: string;
@@ -61,6 +61,7 @@ export const scenarios: readonly Scenario[] = [
   { name: "warn", what: "an error that does not end the turn", play: warn },
   { name: "retry", what: "two retries, then success", play: retry },
   { name: "todo", what: "a plan that progresses", play: todo },
+  { name: "unfinished", argument: "[stubborn]", what: "stops with todos open", play: unfinished },
   { name: "subagent", what: "work given to a subagent", play: subagent },
   { name: "reasoning", what: "thinks before it speaks", play: reasoning },
   { name: "markdown", what: "an answer with headings, lists, code and a table", play: markdown },

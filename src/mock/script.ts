@@ -33,8 +33,17 @@ export interface Turn {
   readonly permissionMode: string;
   /** Requests that were answered with "always" in this session. */
   readonly always: Set<string>;
+  /** The todos of a scenario that stopped too early; the next prompt goes on with them. */
+  readonly unfinished: Unfinished;
   messages: number;
   calls: number;
+}
+
+export interface Unfinished {
+  /** Null when there is no such list. */
+  done: number | null;
+  /** It never closes a todo, however often it is asked. */
+  stubborn: boolean;
 }
 
 export const say = (line: MockSays): Beat => ({ type: "say", line });

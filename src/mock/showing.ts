@@ -53,6 +53,33 @@ function* readAndEdit(turn: Turn): Script {
 
 const plan = ["Read the code", "Change it", "Run the tests"] as const;
 
+/** Stops with todos open. Whoever asks it to go on gets one more closed, or none from a stubborn one. */
+export function* unfinished(turn: Turn): Script {
+  turn.unfinished.done = 1;
+  turn.unfinished.stubborn = turn.rest === "stubborn";
+  yield* planned(turn, 1);
+  yield* conclude(turn, "I stop here, with todos open.");
+}
+
+export function* carryOn(turn: Turn): Script {
+  const { done, stubborn } = turn.unfinished;
+  const now = Math.min((done ?? 0) + (stubborn ? 0 : 1), plan.length);
+  turn.unfinished.done = now === plan.length ? null : now;
+  yield* planned(turn, now);
+  yield* conclude(turn, now === plan.length ? "Now all of the plan is done." : "I stop again.");
+}
+
+function* planned(turn: Turn, done: number): Script {
+  yield* speak(`${done} of ${plan.length} are done.`, { message: nextMessage(turn) });
+  yield say({ type: "todos", todos: todosAt(done) });
+}
+
+const todosAt = (done: number) =>
+  plan.map((content, index) => {
+    const status = index < done ? "completed" : index === done ? "in_progress" : "pending";
+    return { id: `${index + 1}`, content, status } as const;
+  });
+
 export function* todo(turn: Turn): Script {
   yield* makeProgress(turn);
   yield* conclude(turn, "All of the plan is done.");
@@ -61,11 +88,7 @@ export function* todo(turn: Turn): Script {
 function* makeProgress(turn: Turn): Script {
   yield* speak("Here is my plan.", { message: nextMessage(turn) });
   for (let done = 0; done <= plan.length; done += 1) {
-    const todos = plan.map((content, index) => {
-      const status = index < done ? "completed" : index === done ? "in_progress" : "pending";
-      return { id: `${index + 1}`, content, status } as const;
-    });
-    yield say({ type: "todos", todos });
+    yield say({ type: "todos", todos: todosAt(done) });
   }
 }
 

@@ -3,22 +3,22 @@ import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { adapters } from "../adapters/index.ts";
-import type { InProcessAgent } from "../core/adapter.ts";
+import { type BuiltinSettings, createBuiltinAgent, historyFrom, listModels } from "../builtin/index.ts";
 import { createMock } from "../mock/index.ts";
 import { ApiError } from "../protocol/errors.ts";
+import type { FinishTodos } from "../protocol/resources.ts";
 import type { Sessions } from "../runtime/contract.ts";
 import { type DaemonLock, lockDaemon } from "../runtime/lock.ts";
 import { type Logger, silentLogger } from "../runtime/logger.ts";
+import type { PluginEntry } from "../runtime/plugins.ts";
 import { openSessions } from "../runtime/sessions.ts";
 import { routes } from "./api/index.ts";
 import { isLoopback } from "./auth.ts";
 import { createHttpServer, type Surface } from "./http.ts";
 import { openMetrics } from "./metrics.ts";
 import { openCodeSurface } from "./opencode/index.ts";
+import { type Address, openPlugged } from "./plugged.ts";
 import { version } from "./version.ts";
-
-/** Agents that run inside this process. */
-const inProcess: Readonly<Record<string, InProcessAgent>> = { mock: createMock() };
 
 const MAX_BODY_BYTES = 10 * 1024 * 1024;
 const HEARTBEAT_MS = 15_000;
@@ -30,6 +30,11 @@ export interface RuntimeSettings {
   readonly durability: "normal" | "full";
   readonly watchdogMs: number | null;
   readonly passEnv: readonly string[];
+  readonly finishTodos?: FinishTodos;
+  readonly builtin?: BuiltinSettings;
+  readonly plugins?: readonly PluginEntry[];
+  /** Where plugins are found from. */
+  readonly configFolder?: string;
   readonly logger?: Logger;
 }
 
@@ -38,14 +43,33 @@ export interface OpenRuntime extends RuntimeSettings {
   /** Milliseconds after an interrupt; the runtime's own when null. */
   readonly stop: { readonly terminateMs: number; readonly killMs: number } | null;
   readonly token: string | false | null;
+  /** Filled in by whoever serves these sessions. */
+  readonly address?: Address;
 }
 
+const nowhere: Address = { url: null, token: null };
+
 /** Sessions without a server: what `franca run` uses where no daemon runs. */
-export function openRuntime(options: OpenRuntime): Promise<Sessions> {
+export async function openRuntime(options: OpenRuntime): Promise<Sessions> {
   const { data, store, durability, watchdogMs, passEnv, token, role, stop, logger = silentLogger } = options;
-  return openSessions({
+  const { plugins: entries = [], builtin = {}, finishTodos, configFolder = process.cwd(), address = nowhere } = options;
+  const plugged = entries.length === 0 ? null : await openPlugged({ entries, base: configFolder, logger, address });
+  const sessions: Sessions = await openSessions({
     adapters,
-    inProcess,
+    inProcess: {
+      mock: createMock(),
+      builtin: createBuiltinAgent({
+        settings: builtin,
+        version,
+        loadHistory: historyFrom(() => sessions),
+        environment: process.env,
+        passEnv,
+        ...(plugged === null ? {} : { hooks: plugged.plugins }),
+      }),
+    },
+    models: async (agent) =>
+      agent === "builtin" ? listModels({ settings: builtin, environment: process.env }) : { models: [] },
+    ...(plugged === null ? {} : { settle: plugged.settle }),
     logger,
     role,
     version,
@@ -55,11 +79,13 @@ export function openRuntime(options: OpenRuntime): Promise<Sessions> {
     token: typeof token === "string" ? token : null,
     policy: {
       ...(watchdogMs === null ? {} : { watchdogMs }),
+      ...(finishTodos === undefined ? {} : { finishTodos }),
       // Obeying an abort and being stopped are the first two rungs of one ladder.
       ...(stop === null ? {} : { abortMs: stop.terminateMs }),
     },
     ...(stop === null ? {} : { stop: { terminateMs: 0, killMs: stop.killMs - stop.terminateMs } }),
   });
+  return plugged === null ? sessions : plugged.follow(sessions);
 }
 
 export interface DaemonOptions extends RuntimeSettings {
@@ -94,7 +120,8 @@ export async function openDaemon(options: DaemonOptions): Promise<Daemon> {
   const stopped = new AbortController();
   let sessions: Sessions | null = null;
   try {
-    sessions = await openRuntime({ ...options, role: "daemon", stop: null });
+    const address: Address = { url: null, token };
+    sessions = await openRuntime({ ...options, role: "daemon", stop: null, address });
     const { metrics, done } = openMetrics({ sessions, signal: stopped.signal });
     const server = createHttpServer({
       door: { host, token, corsOrigins: options.corsAllowOrigin },
@@ -111,12 +138,13 @@ export async function openDaemon(options: DaemonOptions): Promise<Daemon> {
       routes,
       surfaces: surfacesOf(options),
     });
-    const address = await listen(server, { host, port });
-    const url = urlOf({ host, port: address.port });
+    const bound = await listen(server, { host, port });
+    const url = urlOf({ host, port: bound.port });
+    address.url = url;
     lock?.publish(url);
     logger.info("daemon.started", { url, version });
     const close = once(() => closeDaemon({ server, sessions, stopped, metricsDone: done, lock, logger }));
-    return { url, port: address.port, sessions, close };
+    return { url, port: bound.port, sessions, close };
   } catch (error) {
     stopped.abort();
     await sessions?.close();

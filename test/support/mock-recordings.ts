@@ -78,6 +78,11 @@ export const mockRecordings: readonly MockRecording[] = [
   single("warn", "warn", "An error that is not fatal does not end the turn."),
   single("retry", "retry", "Two retries, then success."),
   single("todo", "todo", "A plan that progresses."),
+  {
+    name: "unfinished",
+    about: { what: "Stops with todos open, and goes on when it is asked to.", turns: [completed, completed] },
+    steps: [{ prompt: "unfinished" }, { prompt: "Please go on." }],
+  },
   single("subagent", "subagent", "A subagent's items are items of the session."),
   single("reasoning", "reasoning", "A reasoning block before the text."),
   single("markdown", "markdown", "Rich text."),

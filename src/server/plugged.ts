@@ -1,0 +1,101 @@
+/** Sessions with plugins: loaded once, asked at settlements, told what happens, and reported where they fail. */
+import type { Proposal } from "../core/input.ts";
+import { sessionId } from "../protocol/ids.ts";
+import type { Sessions } from "../runtime/contract.ts";
+import type { Logger } from "../runtime/logger.ts";
+import type { Settlement } from "../runtime/options.ts";
+import type { PluginEntry, PluginFailure, Plugins } from "../runtime/plugins.ts";
+import { askToSettle, tellPlugins } from "./plugin-bridge.ts";
+
+export interface Plugged {
+  readonly plugins: Plugins;
+  readonly settle: (settlement: Settlement) => Promise<readonly Proposal[]>;
+  /** The same sessions, with plugins following them until they are closed. */
+  readonly follow: (sessions: Sessions) => Sessions;
+}
+
+/** Where the daemon listens, once it does. */
+export interface Address {
+  url: string | null;
+  readonly token: string | null;
+}
+
+interface OpenPlugged {
+  readonly address: Address;
+  readonly entries: readonly PluginEntry[];
+  readonly base: string;
+  readonly logger: Logger;
+}
+
+export async function openPlugged({ entries, base, logger, address }: OpenPlugged): Promise<Plugged> {
+  // Loaded only where a plugin is named: a daemon without any does not pay for the loader.
+  const { loadPlugins, noShell } = await import("../runtime/plugins.ts");
+  const reporting: { sessions: Sessions | null } = { sessions: null };
+  const plugins = await loadPlugins({
+    entries,
+    base,
+    context: {
+      directory: base,
+      worktree: base,
+      project: { id: "franca", worktree: base },
+      client: await openClient(address),
+      $: noShell,
+    },
+    report: (failure) => reportFailure({ failure, logger, sessions: reporting.sessions }),
+  });
+  return {
+    plugins,
+    settle: (settlement) => askToSettle(plugins, settlement),
+    follow(sessions) {
+      reporting.sessions = sessions;
+      const stopped = new AbortController();
+      const following = tellPlugins({ plugins, sessions, logger, signal: stopped.signal });
+      return {
+        ...sessions,
+        async close() {
+          stopped.abort();
+          await following;
+          await sessions.close();
+        },
+      };
+    },
+  };
+}
+
+/** An OpenCode client of our own surface. It can be had only while a daemon serves that surface, and says so else. */
+async function openClient(address: Address): Promise<unknown> {
+  const { createOpencodeClient } = await import("@opencode-ai/sdk");
+  let client: ReturnType<typeof createOpencodeClient> | null = null;
+  return new Proxy(
+    {},
+    {
+      get(_target, name) {
+        // Whoever awaits it asks whether it is a promise.
+        if (name === "then") return undefined;
+        if (address.url === null) throw new Error("`client` needs the daemon: start it with `franca serve`.");
+        client ??= createOpencodeClient({
+          baseUrl: `${address.url}/opencode`,
+          headers: address.token === null ? {} : { authorization: `Bearer ${address.token}` },
+        });
+        return Reflect.get(client, name);
+      },
+    },
+  );
+}
+
+interface Failing {
+  readonly failure: PluginFailure;
+  readonly logger: Logger;
+  readonly sessions: Sessions | null;
+}
+
+/** In the log of the session it was about, and in ours. */
+function reportFailure({ failure, logger, sessions }: Failing): void {
+  const { plugin, hook, message, sessionID } = failure;
+  logger.warn("plugin.failed", { plugin, hook, message });
+  if (sessions === null || sessionID === null) return;
+  const notice = { message: `The plugin ${plugin} failed in ${hook}: ${message}`, code: "plugin_failed" };
+  sessions.notice(sessionId(sessionID), notice).catch((error: unknown) => {
+    logger.warn("plugin.report_failed", { plugin, error: String(error) });
+  });
+}
