@@ -164,20 +164,27 @@ describe("style", () => {
 
 test("no file is dead", () => {
   const entries = ["cli/main.ts", "server/index.ts", "sdk/index.ts", "protocol/index.ts", "rules/index.ts"];
-  const alive = new Set<string>();
-  const waiting = entries.map((entry) => `src/${entry}`);
-  for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
-    if (alive.has(path)) continue;
-    alive.add(path);
-    waiting.push(...(sources.find((source) => source.path === path)?.imports ?? []));
-  }
-  const dead = sources.filter(({ path }) => path.startsWith("src/") && !alive.has(path) && !isForTests(path));
-  expect(dead.map(({ path }) => path)).toEqual([]);
+  const alive = reachable(entries.map((entry) => `src/${entry}`));
+  const tested = reachable(sourcesIn("test", "bench").map(({ path }) => path));
+  const dead = sources
+    .map(({ path }) => path)
+    .filter((path) => path.startsWith("src/") && !alive.has(path) && !(isForTests(path) && tested.has(path)));
+  expect(dead).toEqual([]);
 });
 
-/** The zod schema beside a hand-written guard runs in tests only; it must be used there. */
-const isForTests = (path: string): boolean =>
-  /^src\/dialects\/.*-schema\.ts$/.test(path) && sourcesIn("test").some(({ imports }) => imports.includes(path));
+/** The zod schema beside a hand-written guard, and the scripted model servers, may serve tests alone. */
+const isForTests = (path: string): boolean => /^src\/(dialects\/.*-schema\.ts|model-server\/)/.test(path);
+
+function reachable(from: readonly string[]): ReadonlySet<string> {
+  const reached = new Set<string>();
+  const waiting = [...from];
+  for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
+    if (reached.has(path)) continue;
+    reached.add(path);
+    waiting.push(...(sources.find((source) => source.path === path)?.imports ?? []));
+  }
+  return reached;
+}
 
 /** Lines without their comments. */
 function codeLines({ lines }: Source): { readonly number: number; readonly text: string }[] {
