@@ -56,13 +56,29 @@ test("values we hold do not survive in lines, texts and log fields, however they
 
 test("what is plainly no secret stays readable", () => {
   const redactor = openRedactor({
-    sessionEnv: { DEBUG: "1", PROJECT: "/home/me/project", BASE_URL: "http://127.0.0.1:8080", PORT: "12345678" },
+    sessionEnv: {
+      DEBUG: "1",
+      PROJECT: "/home/me/project",
+      BASE_URL: "http://127.0.0.1:8080",
+      NUMBER: "12345678",
+      NODE_ENV: "production",
+      STAGE: "production",
+      ACME_MODEL: "acme-large-4-5",
+    },
     environment: { EDITOR: "some-long-editor-name", GITHUB_TOKEN: "ghp_0123456789" },
   });
-  const value = { path: "/home/me/project/a", url: "http://127.0.0.1:8080", n: 12345678, e: "some-long-editor-name" };
+  const value = {
+    path: "/home/me/project/a",
+    url: "http://127.0.0.1:8080",
+    n: 12345678,
+    e: "some-long-editor-name in production",
+  };
   const line = { text: JSON.stringify(value), value };
   expect(redactor.line(line)).toBe(line);
+  expect(redactor.text("acme-large-4-5 is ready")).toBe("acme-large-4-5 is ready");
   expect(redactor.text("ghp_0123456789")).toBe(REDACTED);
+  expect(openRedactor({ sessionEnv: { PASSPHRASE: "production" } }).text("production")).toBe(REDACTED);
+  expect(openRedactor({ sessionEnv: { ANYTHING: "x7-unguessable" } }).text("x7-unguessable")).toBe(REDACTED);
 });
 
 test("the logger prints names and fields, and no value we hold", () => {

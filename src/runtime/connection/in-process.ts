@@ -35,7 +35,10 @@ export async function openInProcess(agent: InProcessAgent, opening: Opening): Pr
       return !behind;
     },
     drained: () => (behind && open ? new Promise((resolve) => drained.push(resolve)) : Promise.resolve()),
-    exit: end,
+    exit(exit) {
+      void trees.endAll();
+      end(exit);
+    },
     signal: stopping.signal,
     processes: trees,
   });

@@ -20,21 +20,26 @@ export async function openPipe(
   const hear = (heard: Heard): void => {
     if (!listener.hear(heard)) agent?.pause();
   };
-  agent = startProcess({
-    command: launch.command,
-    args: launch.args,
-    directory: options.directory,
-    environment: environmentFor({ runId, launch: launch.env ?? {} }),
-    runId,
-    onLine: (text) => hear(parseLine(text)),
-    onOverlong: (line) => hear(overlong(line)),
-    onExit(exit) {
-      logger.info("process.exited", { session, pid: agent?.pid, code: exit.code, signal: exit.signal });
-      runs.ended(runId);
-      listener.hear({ type: "disconnected", exit });
-    },
-    onStuck: (pids) => logger.error("process.stuck", { session, pids }),
-  });
+  try {
+    agent = startProcess({
+      command: launch.command,
+      args: launch.args,
+      directory: options.directory,
+      environment: environmentFor({ runId, launch: launch.env ?? {} }),
+      runId,
+      onLine: (text) => hear(parseLine(text)),
+      onOverlong: (line) => hear(overlong(line)),
+      onExit(exit) {
+        logger.info("process.exited", { session, pid: agent?.pid, code: exit.code, signal: exit.signal });
+        runs.ended(runId);
+        listener.hear({ type: "disconnected", exit });
+      },
+      onStuck: (pids) => logger.error("process.stuck", { session, pids }),
+    });
+  } catch (error) {
+    runs.ended(runId);
+    throw error;
+  }
   const { pid, started, write, closeInput, signal, resume, stop } = agent;
   if (pid !== null && started !== null) {
     runs.started(runId, { pid, started });

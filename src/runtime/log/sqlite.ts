@@ -13,7 +13,7 @@ import { openStore, type Store } from "./sqlite-store.ts";
 
 export const LOG_FILE = "franca.db";
 /** A long session is deleted bit by bit, so that others are served in between. */
-const DELETED_ROWS = 200;
+const DELETED_ROWS = 50;
 const FREED_PAGES = 1_000;
 
 export interface SqliteOptions {
