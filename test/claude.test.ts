@@ -1,4 +1,4 @@
-/** Claude Code without its binary: guard and schema agree, commands are written as the CLI wants them, starts are refused. */
+/** Claude Code without its binary: guard and schema agree, commands are written as the CLI wants them. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { claude } from "../src/adapters/claude/index.ts";

@@ -140,7 +140,7 @@ const envelope = ({ id, model }: Message) => ({
   type: "message",
   role: "assistant",
   model,
-  stop_reason: null as string | null,
+  stop_reason: null,
   stop_sequence: null,
 });
 

@@ -73,23 +73,7 @@ export async function serveModel(wire: Wire, script: Script): Promise<ModelServe
     load(next) {
       current = play(next);
     },
-    received: (count, { conversation, signal }) =>
-      new Promise<void>((resolve, reject) => {
-        const check = (): void => {
-          const seen = requests.filter(
-            (request) => conversation === undefined || request.conversation === conversation,
-          );
-          if (seen.length < count) return;
-          waiting.delete(check);
-          resolve();
-        };
-        waiting.add(check);
-        signal.addEventListener("abort", () => {
-          waiting.delete(check);
-          reject(signal.reason);
-        });
-        check();
-      }),
+    received: (count, options) => untilReceived({ requests, waiting, count, ...options }),
     close: () =>
       new Promise<void>((resolve) => {
         closing.abort();
@@ -98,6 +82,30 @@ export async function serveModel(wire: Wire, script: Script): Promise<ModelServe
       }),
   };
 }
+
+interface Awaited {
+  readonly requests: readonly RecordedRequest[];
+  readonly waiting: Set<() => void>;
+  readonly count: number;
+  readonly conversation?: string;
+  readonly signal: AbortSignal;
+}
+
+const untilReceived = ({ requests, waiting, count, conversation, signal }: Awaited): Promise<void> =>
+  new Promise((resolve, reject) => {
+    const check = (): void => {
+      const seen = requests.filter((request) => conversation === undefined || request.conversation === conversation);
+      if (seen.length < count) return;
+      waiting.delete(check);
+      resolve();
+    };
+    waiting.add(check);
+    signal.addEventListener("abort", () => {
+      waiting.delete(check);
+      reject(signal.reason);
+    });
+    check();
+  });
 
 export function sendJson(
   response: ServerResponse,

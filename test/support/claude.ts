@@ -1,4 +1,4 @@
-/** The real Claude Code on a bench: its own home and folder, a scripted model on loopback, and a look at its processes. */
+/** The real Claude Code on a bench: its own home and folder, a scripted model, and a look at its processes. */
 import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { expect, onTestFinished } from "vitest";
@@ -45,7 +45,7 @@ export interface Bench {
   readonly create: (options?: Partial<CreateSession>) => Promise<void>;
   readonly last: <T extends EventType>(type: T, after?: number) => Promise<EventOf<T>>;
   readonly log: () => Promise<UniversalEvent[]>;
-  /** Whether a request to the model (the last one unless numbered) contained this. Requests are too long to be shown. */
+  /** Whether a request to the model (the last one unless numbered) contained this. Requests are too long to show. */
   readonly told: (words: string, request?: number) => boolean;
   /** The CLI writes its own transcript with a little delay: waits until these words are in it. */
   readonly remembered: (words: string) => Promise<void>;

@@ -65,8 +65,9 @@ export function onStream(state: State, line: ClaudeStream): Report[] {
       return stepUsage(state, { message_id: message.id, finish: stop_reason, usage });
     }
     case "message_stop":
-      // Whole blocks come before their stop, so what is open now was abandoned (transcripts/claude/midstream-error-event). The older
-      // spelling tells the whole afterwards.
+      // Whole blocks come before their stop, so what is open now was abandoned
+      // (transcripts/claude/midstream-error-event).
+      // The older spelling tells the whole afterwards.
       return line.type === "stream" ? [] : failOpen(message);
     case "content_block_stop":
     case "ping":

@@ -1,4 +1,4 @@
-/** How Claude Code is started: one long-lived process per session, stream-json both ways, permissions asked on stdio. */
+/** How Claude Code is started: one process per session, stream-json both ways, permissions asked on stdio. */
 import type { Binary, Capabilities, Launch, LaunchOptions, McpServer } from "../../core/adapter.ts";
 import type { PermissionMode } from "../../protocol/events.ts";
 import { ROOT_REFUSED } from "./end.ts";

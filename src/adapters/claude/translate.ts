@@ -1,4 +1,4 @@
-/** Claude Code → reports. One fold for both directions: lines of the CLI, lines of a recorded host, and our commands. */
+/** Claude Code → reports, in both directions: lines of the CLI, lines of a recorded host, and our commands. */
 import type { AdapterInput, Exit, Send } from "../../core/adapter.ts";
 import { type Fold, unreachable } from "../../core/fold.ts";
 import type { Report } from "../../core/report.ts";

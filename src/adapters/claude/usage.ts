@@ -17,7 +17,7 @@ export function stepUsage(
 
 /**
  * What the turn used beyond the model calls told so far. `total_cost_usd` and `modelUsage` grow over the session, go
- * on over a resume and start again after /clear; newer versions tell the difference, for older ones the machine makes it.
+ * on over a resume and start again after /clear. Newer versions tell the difference; else the machine makes it.
  */
 export function turnUsage(state: State, line: ClaudeResult): Report[] {
   const since = line.model_usage_since_last_result;

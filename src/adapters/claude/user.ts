@@ -25,7 +25,7 @@ export function onUser(state: State, line: ClaudeUser): Report[] {
   return out;
 }
 
-/** Tools have answered: now the CLI takes up what was sent while they ran. Versions that name messages say so themselves. */
+/** Tools have answered: now the CLI takes up what was sent while they ran. Newer versions say so themselves. */
 function onToolsDone(state: State): Report[] {
   state.told = null;
   if (!state.working || state.namesMessages) return [];
