@@ -80,10 +80,12 @@ describe("a bridge's run", () => {
   test("SIGTERM to the group: completed, and gone within two seconds", async () => {
     const { child, ended, said } = start(["--", "hang"]);
     while (!said().includes('"started"')) await once(child.stdout, "data");
-    const asked = Date.now();
-    process.kill(-(child.pid ?? 0), "SIGTERM");
+    const group = -(child.pid ?? 0);
+    process.kill(group, "SIGTERM");
+    // As the bridge does: what is still there after two seconds is killed, and its last words are lost.
+    const kill = setTimeout(() => process.kill(group, "SIGKILL"), 2_000);
     const run = await ended;
-    expect(Date.now() - asked).toBeLessThan(2_000);
+    clearTimeout(kill);
     sound(run);
     expect(run.lines.at(-1)).toMatchObject({ ok: false, error: "aborted" });
   });

@@ -1,7 +1,9 @@
 /** Routes that read the log: events by offset, live by SSE for one session and for all, and the native lines. */
 import type { IncomingMessage } from "node:http";
 import { z } from "zod";
+import { findProjection, type Projection } from "../../projections/index.ts";
 import { ApiError } from "../../protocol/errors.ts";
+import type { UniversalEvent } from "../../protocol/events.ts";
 import type { SessionId } from "../../protocol/ids.ts";
 import { EventPage, NativePage } from "../../protocol/resources.ts";
 import type { EventGroup } from "../../runtime/contract.ts";
@@ -15,6 +17,11 @@ const MAX_LIMIT = 10_000;
 
 const limit = integer({ min: 1, max: MAX_LIMIT }).default(DEFAULT_LIMIT);
 const includeRaw = flag.default(false).describe("Fills `raw` with the native line that caused the event.");
+
+const format = z
+  .enum(["universal", "opencode", "takopi"])
+  .default("universal")
+  .describe("In whose words the events are told. `id:` stays the sequence of the universal event.");
 
 const lastEventId = {
   "Last-Event-ID": "The `id:` of the last event seen: the stream goes on after it. Wins over `offset`.",
@@ -52,13 +59,15 @@ const followSession = defineRoute({
     answers: "events",
     requestHeaders: lastEventId,
   },
-  query: z.object({ offset: offset.default(0), include_raw: includeRaw }),
+  query: z.object({ offset: offset.default(0), include_raw: includeRaw, format }),
   handle: async (call) => {
     const session = sessionOf(call);
     const after = sequenceOf(call.incoming) ?? call.query.offset;
     // Asked for before the stream begins, so that an unknown session is a 404 and not a broken stream.
     await call.sessions.events(session, { offset: after, limit: 1, includeRaw: false });
     await streamEvents(call, async (stream) => {
+      const projection = findProjection(call.query.format);
+      if (projection !== undefined) return retell({ call, session, stream, after, projection });
       const groups = call.sessions.follow(session, { signal: stream.signal, after });
       const write = call.query.include_raw ? rawWriter({ call, session, stream }) : sharedWriter(stream);
       await writeGroups({ groups, after, write });
@@ -111,6 +120,33 @@ const listNative = defineRoute({
   answer: NativePage,
   handle: async (call) => json(await call.sessions.native(sessionOf(call), call.query)),
 });
+
+interface Retelling {
+  readonly call: Call<unknown, unknown>;
+  readonly session: SessionId;
+  readonly stream: EventStream;
+  readonly after: number;
+  readonly projection: Projection;
+}
+
+/** In another dialect the whole past counts, but only what comes after the offset is said. */
+async function retell({ call, session, stream, after, projection }: Retelling): Promise<void> {
+  const running = projection.open();
+  const decoder = new TextDecoder();
+  for await (const group of call.sessions.follow(session, { signal: stream.signal, after: 0 })) {
+    let text = "";
+    for (const line of decoder.decode(group.bytes).split("\n")) {
+      if (line === "") continue;
+      const event: UniversalEvent = JSON.parse(line);
+      const told = running.step(event).map((one) => JSON.stringify(one));
+      if (event.sequence <= after) continue;
+      // The id goes with the last of an event's words: whoever goes on from it has heard all of them.
+      for (const data of told.slice(0, -1)) text += `data: ${data}\n\n`;
+      for (const data of told.slice(-1)) text += frame({ id: String(event.sequence), data });
+    }
+    if (text !== "") await stream.write(text);
+  }
+}
 
 type GroupWriter = (group: EventGroup, index: number) => Promise<void> | undefined;
 
