@@ -195,7 +195,6 @@ export const BuiltinSays = z.discriminatedUnion("type", [
   z.looseObject({ type: z.literal("subagent.end"), id: z.string(), failed: z.boolean() }),
   /** Something a reader should know: a denial nobody was asked about, a plugin that threw. */
   z.looseObject({ type: z.literal("notice"), id: z.string(), label: z.string(), detail: z.string(), subagent }),
-  z.looseObject({ type: z.literal("error"), message: z.string(), code: z.string().nullable() }),
   z.looseObject({ type: z.literal("end"), reason: z.enum(ends), error: BuiltinError.optional() }),
 ]);
 export type BuiltinSays = z.infer<typeof BuiltinSays>;
@@ -328,7 +327,6 @@ const shapes: Readonly<Record<BuiltinLine["type"], Shape>> = {
   "subagent.start": { id: text, call_id: text, name: text, title: text },
   "subagent.end": { id: text, failed: flag },
   notice: { id: text, label: text, detail: text, subagent: maybe(text) },
-  error: { message: text, code: orNull(text) },
   end: { reason: oneOf(ends), error: maybe(failure) },
   prompt: said,
   steer: said,

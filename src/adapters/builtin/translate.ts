@@ -95,8 +95,6 @@ function onSaid(state: State, line: BuiltinSays): Report[] {
       return onSubagentEnd(state, line);
     case "notice":
       return onNotice(state, line);
-    case "error":
-      return [{ type: "error", message: line.message, code: line.code, fatal: false }];
     case "end":
       return onEnd(state, line);
     default:
