@@ -51,7 +51,9 @@ export function askPermission(state: MachineState, out: MachineOutput[], report:
     reply,
     options: ours(`unattended.${reply === "reject" ? "deny" : "allow"}`),
   });
-  return { type: "permission.reply", key: report.key, reply };
+  // With a word of why, so that the agent can go on by other means.
+  const why = reply === "reject" ? { message: "Nobody is there to ask, and the session's policy denies it." } : {};
+  return { type: "permission.reply", key: report.key, reply, ...why };
 }
 
 export function askQuestion(state: MachineState, out: MachineOutput[], report: QuestionReport): Answer | null {
