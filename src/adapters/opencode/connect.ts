@@ -257,18 +257,18 @@ function statusIn(body: unknown, root: string) {
   return isOpenCodeStatus(status) && status.type !== "idle" ? status : null;
 }
 
-/** A heartbeat with nothing of ours since the last one: an idle that was lost must not leave the turn open for ever. */
+/** After a silence we ask for the status, ever more seldom: a lost idle must not leave the turn open for ever. */
 export function onHeartbeat(state: State): Out {
-  const { root, heard } = state;
-  state.heard = false;
-  if (root === null || heard || state.rereading || !state.connected) return [];
+  const { root } = state;
+  state.silence += 1;
+  const due = state.silence > 1 && Number.isInteger(Math.log2(state.silence));
+  if (root === null || !due || state.rereading) return [];
   if (!threadOf(state, root).busy && !state.prompted) return [];
-  if ([...state.asked.values()].includes("liveness")) return [];
-  return [ask(state, "liveness", { method: "GET", path: "/session/status" })];
+  return askNext(state, "liveness", "/session/status");
 }
 
 function onLiveness(state: State, body: unknown): Out {
   const { root } = state;
-  if (root === null || state.heard || statusIn(body, root) !== null) return [];
+  if (root === null || state.silence === 0 || statusIn(body, root) !== null) return [];
   return reread(state);
 }

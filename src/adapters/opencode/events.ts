@@ -1,6 +1,6 @@
 /**
- * OpenCode's events → reports. Events name their session and their message, so nearly all state is about which parts are
- * open; what began and ended is in turns.ts, parts in parts.ts and tools.ts, child sessions in subagents.ts.
+ * OpenCode's events → reports. They name their session and message, so nearly all state is about which parts are open;
+ * what began and ended is in turns.ts, parts in parts.ts and tools.ts, child sessions in subagents.ts.
  */
 import type { Send } from "../../core/adapter.ts";
 import { unreachable } from "../../core/fold.ts";
@@ -42,7 +42,7 @@ export function onPayload(state: State, { payload, at }: { payload: OpenCodePayl
   if (isQuiet(payload)) return [];
   const session = sessionIn(payload.properties);
   if (session === null) return onUnaddressed(payload);
-  state.heard = true;
+  state.silence = 0;
   // A recording, or a conversation that began outside: the first session that speaks is ours.
   state.root ??= session;
   if (hold(state, { child: session, event: payload })) return [];

@@ -5,6 +5,8 @@ import { hashHex } from "../../core/hash.ts";
 /** A session's environment may name a server that runs already, and the password of either kind. */
 const URL_VARIABLE = "OPENCODE_SERVER_URL";
 const PASSWORD_VARIABLE = "OPENCODE_SERVER_PASSWORD";
+/** Configuration that is laid over the user's own files. */
+const CONFIG_VARIABLE = "OPENCODE_CONFIG_CONTENT";
 
 export function launch(options: LaunchOptions): Launch {
   const { model, env, mcp, binary } = options;
@@ -17,6 +19,10 @@ export function launch(options: LaunchOptions): Launch {
     const message = "MCP servers cannot be given to an OpenCode server that runs already; configure them there.";
     return { kind: "refused", code: "not_supported", message };
   }
+  if (env[CONFIG_VARIABLE] !== undefined && Object.keys(mcp).length > 0) {
+    const message = `MCP servers are given to OpenCode in ${CONFIG_VARIABLE}, which the session's environment sets; put them in there.`;
+    return { kind: "refused", code: "invalid_request", message };
+  }
   const password = env[PASSWORD_VARIABLE];
   const config = configFor(mcp);
   const environment = {
@@ -24,7 +30,7 @@ export function launch(options: LaunchOptions): Launch {
     // Without one of the session's own, a password of the surroundings would lock us out of our own server.
     [PASSWORD_VARIABLE]: password ?? "",
     OPENCODE_DISABLE_AUTOUPDATE: "1",
-    ...(config === null ? {} : { OPENCODE_CONFIG_CONTENT: config }),
+    ...(config === null ? {} : { [CONFIG_VARIABLE]: config }),
   };
   return {
     kind: "http",
@@ -57,7 +63,7 @@ function base64(text: string): string {
   return out;
 }
 
-/** MCP servers are part of OpenCode's configuration, so sessions with others than the user's get a server of their own. */
+/** MCP servers are configuration, so sessions with others than the user's get a server of their own. */
 function configFor(mcp: LaunchOptions["mcp"]): string | null {
   const names = Object.entries(mcp);
   if (names.length === 0) return null;

@@ -120,8 +120,8 @@ export interface State {
   readonly asked: Map<string, Asked>;
   /** We were away and read the state again: deltas of parts that we do not know are torn. */
   rereading: boolean;
-  /** Whether our session has said anything since the last heartbeat. */
-  heard: boolean;
+  /** Heartbeats since our session last said anything. */
+  silence: number;
 }
 
 export const startState = (): State => ({
@@ -148,7 +148,7 @@ export const startState = (): State => ({
   requests: 0,
   asked: new Map(),
   rereading: false,
-  heard: false,
+  silence: 0,
 });
 
 export function threadOf(state: State, id: string): Thread {
