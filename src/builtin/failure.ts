@@ -42,8 +42,8 @@ const connectionWords =
 const passingStatus: ReadonlySet<number> = new Set([408, 409, 425, 429]);
 
 export function readFailure(error: unknown): Failure {
-  const layers = unwrap(error);
-  const status = firstNumber(layers, ["statusCode", "status"]);
+  const layers = withoutWrappers(unwrap(error));
+  const status = statusOf(layers);
   const headers = headersOf(layers);
   const texts = layers.flatMap(textsOf);
   const all = texts.join("\n");
@@ -61,7 +61,9 @@ export function readFailure(error: unknown): Failure {
   if (status !== null && (status >= 500 || passingStatus.has(status))) return known("passing", "provider_unavailable");
   if (status !== null && status >= 400) return known("lasting", "request_refused");
   if (/timed? ?out|timeout/i.test(all)) return known("passing", "timeout");
-  if (connectionWords.test(all)) return known("passing", "connection_lost");
+  if (connectionWords.test(all)) {
+    return { ...known("passing", "connection_lost"), message: `The connection to the provider was lost: ${message}` };
+  }
   if (passingWords.test(all)) return known("passing", "provider_unavailable");
   return known("lasting", "provider_error");
 }
@@ -72,12 +74,24 @@ function isTooLong({ all, status }: { all: string; status: number | null }): boo
   return contextWords.some((words) => words.test(all)) && !rateWords.test(all);
 }
 
+/** What the SDK says around an answer that broke off tells nothing; what it wraps does. */
+function withoutWrappers(layers: readonly Layer[]): readonly Layer[] {
+  const telling = layers.filter(({ message }) => message !== "Failed to process successful response");
+  return telling.length === 0 ? layers : telling;
+}
+
+/** An answer that began well and broke off has no status that says anything. */
+function statusOf(layers: readonly Layer[]): number | null {
+  const status = firstNumber(layers, ["statusCode", "status"]);
+  return status !== null && status < 400 ? null : status;
+}
+
 type Layer = Readonly<Record<string, unknown>>;
 
 const isRecord = (value: unknown): value is Layer => typeof value === "object" && value !== null;
 
 /** An error, what it was caused by, and what is wrapped inside it, outermost first. */
-function unwrap(error: unknown): Layer[] {
+function unwrap(error: unknown): readonly Layer[] {
   const layers: Layer[] = [];
   let next: unknown = error;
   while (layers.length < CAUSE_DEPTH) {

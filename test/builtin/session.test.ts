@@ -35,7 +35,7 @@ describe("abort", () => {
     expect(isAlive(pid)).toBe(false);
     expect(resultsIn(events)[0]?.is_error).toBe(true);
     expect(endOf(await house.turn("still there?"))).toEqual({ reason: "completed" });
-    expect(house.requests[1]?.messages).toContain("The tool was stopped.");
+    expect(house.requests[1]?.messages).toContain("(stopped)");
   });
 
   test("while a person is asked: the request is resolved and nothing runs", async () => {

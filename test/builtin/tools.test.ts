@@ -384,7 +384,7 @@ describe("bash", () => {
     const root = { runId: `run-${bench.directory}-1`, leader: null, ours: false };
     expect(livingMembers(root).length).toBeGreaterThan(1);
     bench.abort();
-    await expect(running).rejects.toThrow();
+    expect(await running).toEqual({ output: "ready\n\n(stopped)", is_error: true });
     expect(livingMembers(root)).toEqual([]);
   });
 

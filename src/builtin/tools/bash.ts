@@ -82,8 +82,9 @@ async function follow(
     });
     await (ending ?? end());
     await Promise.race([closed, pause(REST_MS)]);
-    context.signal.throwIfAborted();
-    return await outcome({ exit, text: await output.end(), timedOut: timer.aborted, timeoutMs });
+    const text = await output.end();
+    if (context.signal.aborted) return { output: withNote(text, "stopped"), is_error: true };
+    return outcome({ exit, text, timedOut: timer.aborted, timeoutMs });
   } finally {
     stopped.removeEventListener("abort", onStop);
     child.stdout.destroy();
@@ -174,14 +175,17 @@ interface Ended {
   readonly timeoutMs: number;
 }
 
-async function outcome({ exit, text, timedOut, timeoutMs }: Ended): Promise<ToolOutcome> {
-  const said = text === "" ? "(no output)" : text;
-  const gap = said.endsWith("\n") ? "\n" : "\n\n";
-  if (timedOut) {
-    return { output: `${said}${gap}(stopped: it ran longer than ${timeoutMs} ms)`, is_error: true };
-  }
-  const code = exit.code ?? null;
-  if (code === 0) return { output: said, exit_code: 0 };
-  const how = code === null ? `ended by ${exit.signal ?? "a signal"}` : `exit code ${code}`;
-  return { output: `${said}${gap}(${how})`, is_error: true, ...(code === null ? {} : { exit_code: code }) };
+function outcome({ exit, text, timedOut, timeoutMs }: Ended): ToolOutcome {
+  if (timedOut) return { output: withNote(text, `stopped: it ran longer than ${timeoutMs} ms`), is_error: true };
+  const { code } = exit;
+  if (code === 0) return { output: text === "" ? NOTHING : text, exit_code: 0 };
+  if (code === null) return { output: withNote(text, `ended by ${exit.signal ?? "a signal"}`), is_error: true };
+  return { output: withNote(text, `exit code ${code}`), is_error: true, exit_code: code };
+}
+
+const NOTHING = "(no output)";
+
+function withNote(text: string, note: string): string {
+  const said = text === "" ? NOTHING : text;
+  return `${said}${said.endsWith("\n") ? "\n" : "\n\n"}(${note})`;
 }
