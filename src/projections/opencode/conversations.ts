@@ -84,7 +84,8 @@ function finishRoot(
   }
   if (message === null) return;
   if (message.tokens === null) message.tokens = tokensOf(data.usage.tokens);
-  if (data.usage.cost_usd !== null) message.cost = data.usage.cost_usd;
+  // Steps that were priced add up already; an agent that prices only its turns is told here.
+  if (message.cost === 0) message.cost = data.usage.cost_usd ?? 0;
   const finish = endFinish(data, { last: message.finish });
   closeMessage(telling, { conversation: root, end: { completed: ms, finish, error } });
 }

@@ -59,6 +59,7 @@ export function openMessage(
     inStep: false,
     stepped: false,
     summary,
+    own: id !== null,
   };
   conversation.user = parentID;
   conversation.message = message;
@@ -126,7 +127,9 @@ export function endStep(
 export function tellUser(telling: Telling, { conversation, item }: { conversation: Conversation; item: Item }): void {
   const { state, ms, out } = telling;
   const open = conversation.message;
-  if (open !== null) closeMessage(telling, { conversation, end: { completed: ms, finish: open.finish, error: null } });
+  if (open !== null && !open.own) {
+    closeMessage(telling, { conversation, end: { completed: ms, finish: open.finish, error: null } });
+  }
   const kept = [item.message_id, item.native_item_id].find((id) => id?.startsWith("msg_") === true) ?? null;
   if (kept !== null) follow(state.clock, kept);
   const id = kept ?? makeId(telling, "msg", `${item.item_id}:user`);

@@ -110,6 +110,9 @@ export function resolveQuestion(telling: Telling, { data }: EventOf<"question.re
   const about = { sessionID: request.session, requestID: request.id };
   if (data.status === "answered") {
     const answers = data.response ?? [];
+    const call = data.metadata.call_id;
+    const entry = call === null ? undefined : telling.state.tools.get(call);
+    if (entry !== undefined) entry.answers = answers;
     telling.out.push({ id: eventId(telling), type: "question.replied", properties: { ...about, answers } });
     return;
   }

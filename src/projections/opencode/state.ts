@@ -28,6 +28,8 @@ export interface OpenMessage {
   stepped: boolean;
   /** It holds a compaction's summary. */
   readonly summary: boolean;
+  /** Its id is OpenCode's own, and so is its end. */
+  readonly own: boolean;
 }
 
 /** One OpenCode session: the session itself, or a subagent's child session. */
@@ -86,6 +88,8 @@ export interface ToolEntry {
   output: string;
   shownAt: number;
   child: string | null;
+  /** Of a question: what was answered. */
+  answers: readonly (readonly string[])[] | null;
 }
 
 export interface State {

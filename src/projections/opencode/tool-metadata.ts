@@ -2,7 +2,7 @@
 import type { FileRefPart, ToolResultPart } from "../../protocol/items.ts";
 import { countChanges, unifiedDiff } from "./diff.ts";
 import type { ToolEntry } from "./state.ts";
-import { firstText } from "./tools.ts";
+import { firstText, recordOf } from "./tools.ts";
 
 type Metadata = Record<string, unknown>;
 
@@ -11,10 +11,18 @@ export function titleOf(entry: ToolEntry, directory: string): string {
   const file = firstText(input, ["filePath"]);
   if (file !== "") return relativePath({ path: file, directory });
   if (tool === "bash") return firstText(input, ["description", "command"]);
+  if (tool === "question")
+    return `Asked ${countOf(input.questions)} question${countOf(input.questions) === 1 ? "" : "s"}`;
+  if (tool === "todowrite") return `${openTodos(input.todos)} todos`;
   if (tool === "task") return firstText(input, ["description"]) || entry.title;
   const named = firstText(input, ["pattern", "query", "url", "path", "name"]);
   return named || entry.title || entry.native;
 }
+
+const countOf = (list: unknown): number => (Array.isArray(list) ? list.length : 0);
+
+const openTodos = (todos: unknown): number =>
+  Array.isArray(todos) ? todos.filter((todo) => recordOf(todo).status !== "completed").length : 0;
 
 export function runningMetadata(entry: ToolEntry): Metadata {
   return { ...childMetadata(entry), ...(entry.output === "" ? {} : { output: entry.output }) };
@@ -50,6 +58,8 @@ export function finalMetadata({
       return { ...metadata, todos: entry.input.todos ?? [] };
     case "read":
       return { ...metadata, loaded: [] };
+    case "question":
+      return { ...metadata, ...(entry.answers === null ? {} : { answers: entry.answers }) };
     default:
       return metadata;
   }

@@ -41,6 +41,7 @@ function beginTool(
     output: "",
     shownAt: 0,
     child: null,
+    answers: null,
   };
   state.tools.set(call.call_id, entry);
   state.turn.used.add(entry.id);
@@ -221,7 +222,10 @@ function nativeMetadata({ native, nativeInput, tool }: ToolEntry): Readonly<Reco
 
 type Input = Readonly<Record<string, unknown>>;
 
+const isEqual = (one: unknown, other: unknown): boolean =>
+  one === other || (typeof one === "object" && JSON.stringify(one) === JSON.stringify(other));
+
 function isSame({ input, native }: { input: Input; native: Input }): boolean {
   const keys = Object.keys(native);
-  return keys.length === Object.keys(input).length && keys.every((key) => input[key] === native[key]);
+  return keys.length === Object.keys(input).length && keys.every((key) => isEqual(input[key], native[key]));
 }
