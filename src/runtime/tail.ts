@@ -7,7 +7,7 @@ import type { EventGroup, Follow } from "./contract.ts";
 import type { EventLog } from "./log/contract.ts";
 import { firstAfter } from "./log/group.ts";
 
-const TAIL_BYTES = 16 * 1024 * 1024;
+const TAIL_BYTES = 8 * 1024 * 1024;
 /** How much a reader who is behind takes from the log at a time. */
 const READ_BYTES = 512 * 1024;
 /** How often we look whether another process has written, while there are readers. */

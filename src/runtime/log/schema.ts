@@ -10,6 +10,9 @@ const CHECKED_BYTES = 16 * 1024 * 1024;
 /** 32 MiB of pages. */
 const CHECKPOINT_PAGES = 4096;
 
+/** The -wal file is brought into the main file in quiet moments (log/sqlite.ts); in a long flood, at this size. */
+const WAL_PAGES = 4_000;
+
 /** One committed group of events is one row: a flood costs one insert per tick and not one per event. */
 const TABLES = `
 CREATE TABLE sessions (
@@ -89,7 +92,7 @@ export function prepareDatabase(database: Database, { file, durability }: Prepar
   database.exec(`PRAGMA synchronous = ${durability === "full" ? "FULL" : "NORMAL"}`);
   // Moving what was written to its place waits for the disk; with a longer log before it, a flood rarely does.
   database.exec(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
-  database.exec("PRAGMA foreign_keys = OFF");
+  database.exec(`PRAGMA wal_autocheckpoint = ${WAL_PAGES}`);
   check(database, file);
   migrate(database, file);
 }

@@ -15,6 +15,8 @@ export const LOG_FILE = "franca.db";
 /** A long session is deleted bit by bit, so that others are served in between. */
 const DELETED_ROWS = 50;
 const FREED_PAGES = 1_000;
+/** After the last commit. */
+const QUIET_MS = 250;
 
 export interface SqliteOptions {
   readonly folder: string;
@@ -32,6 +34,8 @@ export function openSqliteLog({ folder, durability, version, maxBytes }: SqliteO
   const store = openStore(database, file);
   if (maxBytes !== undefined) limit(database, maxBytes);
   const appender = openAppender(store, { version });
+  const housekeeping = keepHouse(database);
+  appender.onCommitted(housekeeping.touch);
   let dataVersion = pragma(database, "data_version");
   let closed = false;
 
@@ -60,7 +64,8 @@ export function openSqliteLog({ folder, durability, version, maxBytes }: SqliteO
       if (closed) return;
       appender.flush();
       closed = true;
-      settle(database);
+      housekeeping.stop();
+      bringHome(database, "TRUNCATE");
       database.close();
     },
   };
@@ -81,10 +86,30 @@ function open({ folder, file, durability }: Pick<SqliteOptions, "folder" | "dura
   }
 }
 
+/** Bringing the -wal file home waits for the disk, twice: it is done when nobody else is waiting. */
+function keepHouse(database: Database): { readonly touch: () => void; readonly stop: () => void } {
+  let timer: NodeJS.Timeout | null = null;
+  let touchedAt = 0;
+  const look = (): void => {
+    const left = touchedAt + QUIET_MS - performance.now();
+    timer = left > 0 ? setTimeout(look, left).unref() : null;
+    if (timer === null) bringHome(database, "PASSIVE");
+  };
+  return {
+    touch() {
+      touchedAt = performance.now();
+      timer ??= setTimeout(look, QUIET_MS).unref();
+    },
+    stop() {
+      if (timer !== null) clearTimeout(timer);
+    },
+  };
+}
+
 /** Everything into the one file. Whoever cannot do it now, with others reading or no room, leaves it to the next. */
-function settle(database: Database): void {
+function bringHome(database: Database, how: "PASSIVE" | "TRUNCATE"): void {
   try {
-    database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+    database.exec(`PRAGMA wal_checkpoint(${how})`);
   } catch {
     // What is in the -wal file is stored just as well.
   }
