@@ -23,7 +23,7 @@ test.concurrent.each(seeds)("seed %i", async (seed) => {
     victim.order({ type: "prompt", session: id, text: "echo from the queue" });
     const prompted = () => victim.reports.flatMap((report) => (report.type === "prompted" ? [report.promptId] : []));
     const groups = () => victim.reports.filter(({ type }) => type === "published").length;
-    await victim.until(() => prompted().length === 2 && groups() >= 8 + ((seed * 7) % 40));
+    await victim.until(() => prompted().length === 2 && groups() >= 6 + ((seed * 7) % 20));
   } finally {
     await victim.kill();
   }
