@@ -101,53 +101,25 @@ function applyEvent(state: Snapshot, event: UniversalEvent): void {
   if (state.createdAt === "") state.createdAt = event.time;
   if (event.native_session_id !== null) state.native_session_id = event.native_session_id;
   switch (event.type) {
-    case "item.delta": {
-      const { item_id, delta, part } = event.data;
-      const said = state.texts.get(item_id);
-      if (said === undefined) state.texts.set(item_id, { text: delta, part });
-      else said.text += delta;
-      return;
-    }
+    case "item.delta":
     case "item.started":
-      state.itemCount += 1;
-      state.items.set(event.data.item.item_id, event.data.item);
-      return trim(state);
     case "item.completed":
-      state.texts.delete(event.data.item.item_id);
-      state.items.set(event.data.item.item_id, event.data.item);
-      return;
+      return applyItem(state, event);
     case "turn.started":
-      state.turns += 1;
-      state.turn = { id: event.data.turn_id, prompt_id: event.data.prompt_id ?? null };
-      state.status = "running";
-      return;
     case "turn.state":
-      state.status = event.data.state;
-      return;
     case "turn.ended":
-      state.turn = null;
-      state.status = "idle";
-      return;
+      return applyTurn(state, event);
+    case "permission.requested":
+    case "permission.resolved":
+    case "question.requested":
+    case "question.resolved":
+      return applyRequest(state, event);
     case "session.started":
       return applyMetadata(state, event.data.metadata);
     case "session.updated":
       return applyChange(state, event.data);
     case "session.ended":
       state.ended = true;
-      return;
-    case "permission.requested":
-      state.permissionCount += 1;
-      state.permissions.set(event.data.permission_id, event.data);
-      return;
-    case "permission.resolved":
-      state.permissions.delete(event.data.permission_id);
-      return;
-    case "question.requested":
-      state.questionCount += 1;
-      state.questions.set(event.data.question_id, event.data);
-      return;
-    case "question.resolved":
-      state.questions.delete(event.data.question_id);
       return;
     case "todo.updated":
       state.todos = event.data.todos;
@@ -162,13 +134,72 @@ function applyEvent(state: Snapshot, event: UniversalEvent): void {
   }
 }
 
+type Of<Type extends UniversalEvent["type"]> = Extract<UniversalEvent, { type: Type }>;
+
+function applyItem(state: Snapshot, event: Of<"item.delta" | "item.started" | "item.completed">): void {
+  if (event.type === "item.delta") {
+    const { item_id, delta, part } = event.data;
+    const said = state.texts.get(item_id);
+    if (said === undefined) state.texts.set(item_id, { text: delta, part });
+    else said.text += delta;
+    return;
+  }
+  const { item } = event.data;
+  state.items.set(item.item_id, item);
+  if (event.type === "item.completed") {
+    state.texts.delete(item.item_id);
+    return;
+  }
+  state.itemCount += 1;
+  trim(state);
+}
+
+function applyTurn(state: Snapshot, event: Of<"turn.started" | "turn.state" | "turn.ended">): void {
+  switch (event.type) {
+    case "turn.started":
+      state.turns += 1;
+      state.turn = { id: event.data.turn_id, prompt_id: event.data.prompt_id ?? null };
+      state.status = "running";
+      return;
+    case "turn.state":
+      state.status = event.data.state;
+      return;
+    case "turn.ended":
+      state.turn = null;
+      state.status = "idle";
+      return;
+  }
+}
+
+function applyRequest(
+  state: Snapshot,
+  event: Of<"permission.requested" | "permission.resolved" | "question.requested" | "question.resolved">,
+): void {
+  switch (event.type) {
+    case "permission.requested":
+      state.permissionCount += 1;
+      state.permissions.set(event.data.permission_id, event.data);
+      return;
+    case "permission.resolved":
+      state.permissions.delete(event.data.permission_id);
+      return;
+    case "question.requested":
+      state.questionCount += 1;
+      state.questions.set(event.data.question_id, event.data);
+      return;
+    case "question.resolved":
+      state.questions.delete(event.data.question_id);
+      return;
+  }
+}
+
 function applyMetadata(state: Snapshot, metadata: SessionMetadata): void {
   state.metadata = metadata;
   state.model = metadata.model;
   state.permission_mode = metadata.permission_mode;
 }
 
-type Change = Extract<UniversalEvent, { type: "session.updated" }>["data"];
+type Change = Of<"session.updated">["data"];
 
 function applyChange(state: Snapshot, change: Change): void {
   if (change.title !== undefined) state.title = change.title;
