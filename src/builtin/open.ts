@@ -1,5 +1,5 @@
 /** Opens a session of the builtin agent: everything it needs from the machine it runs on, found once. */
-import { mkdtemp } from "node:fs/promises";
+import { randomUUID } from "node:crypto";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -35,7 +35,8 @@ const wait = async (ms: number, signal: AbortSignal): Promise<void> => {
 };
 
 async function outputDirectory({ outputs }: BuiltinOptions, { options }: InProcessHost): Promise<string> {
-  const folder = outputs ?? (await mkdtemp(join(tmpdir(), "franca-outputs-")));
+  // Made when it is needed; a name that nobody can guess, because others write to that folder too.
+  const folder = outputs ?? join(tmpdir(), `franca-outputs-${randomUUID()}`);
   return realDirectory(join(folder, options.session_id.replaceAll(/[^\w-]/g, "_").slice(0, 100)));
 }
 

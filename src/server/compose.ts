@@ -64,6 +64,7 @@ export async function openRuntime(options: OpenRuntime): Promise<Sessions> {
         loadHistory: historyFrom(() => sessions),
         environment: process.env,
         passEnv,
+        ...(store === "memory" ? {} : { outputs: join(data, "outputs") }),
         ...(plugged === null ? {} : { hooks: plugged.plugins }),
       }),
     },
