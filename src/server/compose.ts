@@ -14,6 +14,7 @@ import type { PluginEntry } from "../runtime/plugins.ts";
 import { openSessions } from "../runtime/sessions.ts";
 import { routes } from "./api/index.ts";
 import { isLoopback } from "./auth.ts";
+import { type Connections, watchConnections } from "./connections.ts";
 import { createHttpServer, type Surface } from "./http.ts";
 import { openMetrics } from "./metrics.ts";
 import { openCodeSurface } from "./opencode/index.ts";
@@ -139,12 +140,13 @@ export async function openDaemon(options: DaemonOptions): Promise<Daemon> {
       routes,
       surfaces: surfacesOf(options),
     });
+    const connections = watchConnections(server);
     const bound = await listen(server, { host, port });
     const url = urlOf({ host, port: bound.port });
     address.url = url;
     lock?.publish(url);
     logger.info("daemon.started", { url, version });
-    const close = once(() => closeDaemon({ server, sessions, stopped, metricsDone: done, lock, logger }));
+    const close = once(() => closeDaemon({ server, connections, sessions, stopped, metricsDone: done, lock, logger }));
     return { url, port: bound.port, sessions, close };
   } catch (error) {
     stopped.abort();
@@ -167,6 +169,7 @@ function surfacesOf({ opencodeRoot, opencodeMessages, opencodeDeltas }: DaemonOp
 
 interface Closing {
   readonly server: Server;
+  readonly connections: Connections;
   readonly sessions: Sessions | null;
   readonly stopped: AbortController;
   readonly metricsDone: Promise<void>;
@@ -175,7 +178,15 @@ interface Closing {
 }
 
 /** Sessions close before streams do, so that readers still hear how their turns ended. */
-async function closeDaemon({ server, sessions, stopped, metricsDone, lock, logger }: Closing): Promise<void> {
+async function closeDaemon({
+  server,
+  connections,
+  sessions,
+  stopped,
+  metricsDone,
+  lock,
+  logger,
+}: Closing): Promise<void> {
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
   try {
     await sessions?.close();
@@ -183,7 +194,7 @@ async function closeDaemon({ server, sessions, stopped, metricsDone, lock, logge
     stopped.abort();
     await metricsDone;
     // Connections that clients keep open become idle one by one as their last answers are through.
-    const sweeping = setInterval(() => server.closeIdleConnections(), SWEEP_MS);
+    const sweeping = setInterval(connections.closeIdle, SWEEP_MS);
     const patience = setTimeout(() => server.closeAllConnections(), CLOSE_MS);
     await closed;
     clearInterval(sweeping);
