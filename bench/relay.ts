@@ -5,20 +5,16 @@
 import { spawn } from "node:child_process";
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { createInterface } from "node:readline";
 
 export function playRelay(): void {
   const clients = new Set<ServerResponse>();
   const agent = spawn(process.execPath, [process.argv[1] ?? "", "agent"], { stdio: ["pipe", "pipe", "inherit"] });
   let id = 0;
-  let rest = "";
-  agent.stdout.setEncoding("utf8").on("data", (text: string) => {
-    const lines = (rest + text).split("\n");
-    rest = lines.pop() ?? "";
-    for (const line of lines) {
-      id += 1;
-      const frame = `id: ${id}\ndata: ${line}\n\n`;
-      for (const client of clients) client.write(frame);
-    }
+  createInterface({ input: agent.stdout }).on("line", (line) => {
+    id += 1;
+    const frame = Buffer.from(`id: ${id}\ndata: ${line}\n\n`);
+    for (const client of clients) client.write(frame);
   });
   const server = createServer((incoming, outgoing) => {
     if (incoming.method === "POST") {
