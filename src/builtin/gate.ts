@@ -8,10 +8,7 @@ import { Denied, type Permit } from "./tools/tool.ts";
 type PermissionAnswer = { readonly reply: PermissionReply; readonly message?: string | undefined };
 type QuestionAnswer = { readonly answers: readonly (readonly string[])[] } | { readonly rejected: string | null };
 
-interface Waiting<Answer> {
-  readonly always: readonly Remembered[];
-  readonly settle: (answer: Answer) => void;
-}
+type Waiting<Answer> = (answer: Answer) => void;
 
 /** Who asks. */
 export interface Asker {
@@ -36,23 +33,15 @@ export interface GateOptions {
   readonly rejectTogether: boolean;
 }
 
-export function createGate({ law, remember, say, rejectTogether }: GateOptions): Gate {
-  const permissions = new Map<string, Waiting<PermissionAnswer>>();
-  const questions = new Map<string, Waiting<QuestionAnswer>>();
+interface Waitings {
+  readonly permissions: Map<string, Waiting<PermissionAnswer>>;
+  readonly questions: Map<string, Waiting<QuestionAnswer>>;
+}
+
+export function createGate(options: GateOptions): Gate {
+  const { law, remember, say } = options;
+  const waiting: Waitings = { permissions: new Map(), questions: new Map() };
   let count = 0;
-
-  const rejectOthers = (): void => {
-    if (!rejectTogether) return;
-    for (const [id, { settle }] of [...permissions]) {
-      settle({ reply: "reject" });
-      void say({ type: "permission.answered", id, reply: "reject" });
-    }
-    for (const [id, { settle }] of [...questions]) {
-      settle({ rejected: null });
-      void say({ type: "question.answered", id, answers: null });
-    }
-  };
-
   return {
     async permit(permit, asker) {
       const verdict = permit.judge(law());
@@ -60,7 +49,7 @@ export function createGate({ law, remember, say, rejectTogether }: GateOptions):
       if (verdict.effect === "deny") throw refusedByRule(permit, verdict.because);
       count += 1;
       const id = `per_${count}_${asker.call_id}`;
-      const answered = waitFor(permissions, { id, always: permit.always, signal: asker.signal });
+      const answered = waitFor(waiting.permissions, { id, signal: asker.signal });
       const { action, patterns, always, metadata } = permit;
       const { tool, call_id, input, subagent } = asker;
       await say({
@@ -75,7 +64,7 @@ export function createGate({ law, remember, say, rejectTogether }: GateOptions):
     async ask(asked, asker) {
       count += 1;
       const id = `que_${count}_${asker.call_id}`;
-      const answered = waitFor(questions, { id, always: [], signal: asker.signal });
+      const answered = waitFor(waiting.questions, { id, signal: asker.signal });
       const { call_id, subagent } = asker;
       await say({
         type: "question.asked",
@@ -86,24 +75,45 @@ export function createGate({ law, remember, say, rejectTogether }: GateOptions):
       if ("rejected" in answer) throw refusedByPerson(answer.rejected);
       return answer.answers;
     },
-    hear(line) {
-      if (line.type === "permission.reply") {
-        permissions.get(line.id)?.settle(line);
-        if (line.reply === "reject" && line.message === undefined) rejectOthers();
-      } else if (line.type === "question.reply") {
-        questions.get(line.id)?.settle({ answers: line.answers });
-      } else if (line.type === "question.reject") {
-        questions.get(line.id)?.settle({ rejected: line.message ?? null });
-        if (line.message === undefined) rejectOthers();
-      }
-    },
+    hear: (line) => hear(line, { waiting, options }),
   };
+}
+
+function hear(line: BuiltinHears, { waiting, options }: { waiting: Waitings; options: GateOptions }): void {
+  const { permissions, questions } = waiting;
+  switch (line.type) {
+    case "permission.reply":
+      permissions.get(line.id)?.(line);
+      if (line.reply === "reject" && line.message === undefined) rejectAll(waiting, options);
+      return;
+    case "question.reply":
+      questions.get(line.id)?.({ answers: line.answers });
+      return;
+    case "question.reject":
+      questions.get(line.id)?.({ rejected: line.message ?? null });
+      if (line.message === undefined) rejectAll(waiting, options);
+      return;
+    default:
+      return;
+  }
+}
+
+function rejectAll({ permissions, questions }: Waitings, { say, rejectTogether }: GateOptions): void {
+  if (!rejectTogether) return;
+  for (const [id, settle] of [...permissions]) {
+    settle({ reply: "reject" });
+    void say({ type: "permission.answered", id, reply: "reject" });
+  }
+  for (const [id, settle] of [...questions]) {
+    settle({ rejected: null });
+    void say({ type: "question.answered", id, answers: null });
+  }
 }
 
 /** The abort of a turn is the end of its requests. */
 function waitFor<Answer>(
   waiting: Map<string, Waiting<Answer>>,
-  { id, always, signal }: { id: string; always: readonly Remembered[]; signal: AbortSignal },
+  { id, signal }: { id: string; signal: AbortSignal },
 ): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const leave = (): void => {
@@ -114,12 +124,9 @@ function waitFor<Answer>(
       leave();
       reject(signal.reason);
     };
-    waiting.set(id, {
-      always,
-      settle: (answer) => {
-        leave();
-        resolve(answer);
-      },
+    waiting.set(id, (answer) => {
+      leave();
+      resolve(answer);
     });
     if (signal.aborted) onAbort();
     else signal.addEventListener("abort", onAbort, { once: true });

@@ -4,8 +4,9 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { BuiltinHears, BuiltinSays, isBuiltinHeard, isBuiltinLine } from "../../src/dialects/builtin.ts";
-import { builtinRecordings, recordBuiltin } from "../support/builtin-recordings.ts";
+import { builtinRecordings } from "../support/builtin-recordings.ts";
 import { expectGolden, jsonLines, updating } from "../support/golden.ts";
+import { recordBuiltin } from "../support/record-builtin.ts";
 import { transcripts, transcriptsFolder } from "../support/transcripts.ts";
 
 const VERSION = "0.1.0";

@@ -36,23 +36,6 @@ function onSaid(state: State, line: BuiltinSays): Report[] {
       return [onSession(line)];
     case "changed":
       return [onChanged(line)];
-    case "step.start":
-      return goOn(state);
-    case "step.finish":
-      return onStepFinish(state, line);
-    case "step.failed":
-      state.latest.delete(line.message_id);
-      return [];
-    case "text.start":
-    case "reasoning.start":
-      return onBlockStart(state, line);
-    case "text.delta":
-      return [{ type: "delta", key: line.id, part: "text", delta: line.delta }];
-    case "reasoning.delta":
-      return [{ type: "delta", key: line.id, part: "reasoning", delta: line.delta }];
-    case "text.end":
-    case "reasoning.end":
-      return [onBlockEnd(line)];
     case "tool.input":
       return onToolInput(state, line);
     case "tool.call":
@@ -73,6 +56,55 @@ function onSaid(state: State, line: BuiltinSays): Report[] {
       return [{ type: "question.answered", key: line.id, answers: line.answers }];
     case "todo":
       return [{ type: "todo", todos: line.todos.map(onTodo) }];
+    case "subagent.start":
+      return onSubagentStart(state, line);
+    case "subagent.end":
+      return onSubagentEnd(state, line);
+    case "notice":
+      return onNotice(state, line);
+    case "end":
+      return onEnd(state, line);
+    default:
+      return onStepLine(state, line);
+  }
+}
+
+type StepLine = Says<
+  | "step.start"
+  | "step.finish"
+  | "step.failed"
+  | "text.start"
+  | "text.delta"
+  | "text.end"
+  | "reasoning.start"
+  | "reasoning.delta"
+  | "reasoning.end"
+  | "retry"
+  | "compaction.start"
+  | "compaction.end"
+  | "compaction.failed"
+>;
+
+/** What the model says, step by step, and what happens between steps. */
+function onStepLine(state: State, line: StepLine): Report[] {
+  switch (line.type) {
+    case "step.start":
+      return goOn(state);
+    case "step.finish":
+      return onStepFinish(state, line);
+    case "step.failed":
+      state.latest.delete(line.message_id);
+      return [];
+    case "text.start":
+    case "reasoning.start":
+      return onBlockStart(state, line);
+    case "text.delta":
+      return [{ type: "delta", key: line.id, part: "text", delta: line.delta }];
+    case "reasoning.delta":
+      return [{ type: "delta", key: line.id, part: "reasoning", delta: line.delta }];
+    case "text.end":
+    case "reasoning.end":
+      return [onBlockEnd(line)];
     case "retry":
       state.waiting = true;
       return [
@@ -89,14 +121,6 @@ function onSaid(state: State, line: BuiltinSays): Report[] {
       return onCompactionEnd(state, line);
     case "compaction.failed":
       return goOn(state);
-    case "subagent.start":
-      return onSubagentStart(state, line);
-    case "subagent.end":
-      return onSubagentEnd(state, line);
-    case "notice":
-      return onNotice(state, line);
-    case "end":
-      return onEnd(state, line);
     default:
       return unreachable(line);
   }
