@@ -4,44 +4,13 @@
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { startDaemon } from "../support/daemon.ts";
-import { temporaryFolder } from "../support/folders.ts";
 import { openCodeApi } from "../support/opencode-client.ts";
-import { hasTmux, openTerminal, type Terminal } from "../support/terminal.ts";
-import { root } from "../support/transcripts.ts";
+import { openCodeEnvironment, openTui, submit } from "../support/opencode-tui.ts";
+import { hasTmux, type Terminal } from "../support/terminal.ts";
 
 const program = process.env.FRANCA_TEST_OPENCODE ?? "";
-const screens = join(root, "test-output", "opencode-tui");
-
-/** OpenCode with folders of its own, so that no login, no plugin and no network is in play. */
-function environment(): Record<string, string> {
-  const home = temporaryFolder();
-  return {
-    PATH: process.env.PATH ?? "",
-    HOME: home,
-    XDG_CONFIG_HOME: join(home, "config"),
-    XDG_DATA_HOME: join(home, "data"),
-    XDG_STATE_HOME: join(home, "state"),
-    XDG_CACHE_HOME: join(home, "cache"),
-    LANG: "C.UTF-8",
-    SHELL: "/bin/sh",
-    OPENCODE_DISABLE_AUTOUPDATE: "1",
-    OPENCODE_DISABLE_MODELS_FETCH: "1",
-    OPENCODE_DISABLE_LSP_DOWNLOAD: "1",
-    OPENCODE_DISABLE_DEFAULT_PLUGINS: "1",
-    OPENCODE_DISABLE_CLAUDE_CODE: "1",
-    OPENCODE_DISABLE_EXTERNAL_SKILLS: "1",
-  };
-}
-
-async function submit(terminal: Terminal, text: string): Promise<void> {
-  terminal.type(text);
-  await terminal.shows(new RegExp(text.replaceAll(/[^\w ]/g, ".")));
-  terminal.press("Enter");
-}
-
 const idle = /ctrl\+p commands/;
 
 describe.skipIf(program === "")("OpenCode's own clients", () => {
@@ -49,7 +18,7 @@ describe.skipIf(program === "")("OpenCode's own clients", () => {
     const daemon = await startDaemon({ token: "secret-token" });
     const args = ["run", "--attach", `${daemon.url}/opencode`, "--dir", daemon.directory, "--password", "secret-token"];
     const child = spawn(program, [...args, "tool"], {
-      env: environment(),
+      env: openCodeEnvironment(),
       cwd: daemon.directory,
       stdio: ["ignore", "pipe", "pipe"],
     });
@@ -63,11 +32,7 @@ describe.skipIf(program === "")("OpenCode's own clients", () => {
 
   describe.skipIf(!hasTmux())("the TUI", () => {
     const attach = (url: string, directory: string, more: readonly string[] = []): Terminal =>
-      openTerminal({
-        command: [program, "attach", `${url}/opencode`, "--dir", directory, ...more],
-        env: environment(),
-        screens,
-      });
+      openTui({ program, url, directory, more });
 
     test("draws a turn with its tools, dialogs, an abort, a compaction, a second session and the list", async () => {
       const daemon = await startDaemon();

@@ -1,0 +1,115 @@
+/**
+ * OpenCode's real TUI on the real Claude Code and the real Codex, each with a scripted model. Needs all three:
+ * `npm run test:agents -- opencode claude codex`. Screens are kept in test-output/opencode-tui.
+ */
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { delimiter, join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { serveAnthropic } from "../../src/model-server/anthropic.ts";
+import { serveOpenAi } from "../../src/model-server/openai.ts";
+import { answer, bash, benchEnvironment, call, text } from "../support/claude.ts";
+import { calls, says } from "../support/codex-agent.ts";
+import { serve } from "../support/daemon.ts";
+import { temporaryFolder } from "../support/folders.ts";
+import { openTui, submit } from "../support/opencode-tui.ts";
+import { describeNeeding } from "../support/requires.ts";
+import { hasTmux } from "../support/terminal.ts";
+
+const programs = {
+  opencode: process.env.FRANCA_TEST_OPENCODE,
+  claude: process.env.FRANCA_TEST_CLAUDE,
+  codex: process.env.FRANCA_TEST_CODEX,
+};
+
+const absent = Object.entries(programs).flatMap(([name, path]) => (path === undefined ? [name] : []));
+const missing =
+  absent.length > 0
+    ? `${absent.join(", ")} not named; run: npm run test:agents -- opencode claude codex`
+    : hasTmux()
+      ? null
+      : "tmux is not installed";
+
+/** A daemon that finds just this agent, in folders of its own. */
+async function daemonFor(agent: "claude" | "codex", env: Readonly<Record<string, string>>, folder: string) {
+  const bin = join(folder, "bin");
+  mkdirSync(bin);
+  symlinkSync(programs[agent] ?? "", join(bin, agent));
+  const system = (process.env.PATH ?? "").split(delimiter).filter((part) => !part.includes("node_modules"));
+  const { url } = await serve({
+    home: folder,
+    args: ["--port", "0", "--default-agent", agent, "--pass-env", "SCRIPTED_KEY"],
+    env: { PATH: [bin, ...system].join(delimiter), ...env },
+  });
+  return url;
+}
+
+describeNeeding("the TUI on real agents", { missing }, () => {
+  test("Claude Code: a tool, a permission dialog, an edit, the answer", async () => {
+    const folder = temporaryFolder();
+    for (const name of ["work", "home", "tmp"]) mkdirSync(join(folder, name));
+    const directory = join(folder, "work");
+    const readme = join(directory, "README.md");
+    writeFileSync(readme, "# Demo\n\nFirst line.\n");
+    const model = await serveAnthropic({
+      turns: [
+        answer(text("I'll read the file first.", 4), call("Read", { file_path: readme })),
+        answer(
+          call("Edit", { file_path: readme, old_string: "First line.\n", new_string: "First line.\nSecond line.\n" }),
+        ),
+        answer(bash("touch made-by-claude.txt")),
+        answer(text("Done by Claude Code.", 5)),
+      ],
+    });
+    onTestFinished(() => model.close());
+    const url = await daemonFor("claude", benchEnvironment({ folder, url: model.url }), folder);
+    const terminal = openTui({ program: programs.opencode ?? "", url, directory });
+    await terminal.shows(/Claude Code/, { withinMs: 60_000 });
+    await submit(terminal, "Read README.md and add a line at the end");
+    await terminal.shows(/Permission required[\s\S]*README\.md[\s\S]*Second line/);
+    terminal.keep("claude-permission");
+    terminal.press("Enter");
+    await terminal.shows(/Permission required[\s\S]*touch made-by-claude\.txt/);
+    terminal.press("Enter");
+    const done = await terminal.shows(/Done by Claude Code\./);
+    expect(done).toMatch(/Read README\.md/);
+    expect(done).toMatch(/\+ Second line\./);
+    terminal.keep("claude-turn");
+    expect(readFileSync(readme, "utf8")).toBe("# Demo\n\nFirst line.\nSecond line.\n");
+  });
+
+  test("Codex: a command, a permission dialog, the answer", async () => {
+    const folder = temporaryFolder();
+    for (const name of ["work", "codex"]) mkdirSync(join(folder, name));
+    const directory = join(folder, "work");
+    const model = await serveOpenAi({
+      turns: [
+        calls({ name: "exec_command", input: { cmd: "echo from codex" } }),
+        calls({
+          name: "exec_command",
+          input: { cmd: "touch made.txt", sandbox_permissions: "require_escalated", justification: "May I?" },
+        }),
+        says("Done by Codex."),
+      ],
+    });
+    onTestFinished(() => model.close());
+    const home = join(folder, "codex");
+    const provider = ['name = "scripted"', `base_url = "${model.url}/v1"`, 'wire_api = "responses"'];
+    writeFileSync(
+      join(home, "config.toml"),
+      ['model = "gpt-5.5"', 'model_provider = "scripted"', "[model_providers.scripted]", ...provider]
+        .concat('env_key = "SCRIPTED_KEY"', "")
+        .join("\n"),
+    );
+    const env = { CODEX_HOME: home, SCRIPTED_KEY: "none", SHELL: "/bin/bash" };
+    const url = await daemonFor("codex", env, folder);
+    const terminal = openTui({ program: programs.opencode ?? "", url, directory });
+    await terminal.shows(/Codex/, { withinMs: 60_000 });
+    await submit(terminal, "make a file");
+    await terminal.shows(/Permission required[\s\S]*touch made\.txt/);
+    terminal.keep("codex-permission");
+    terminal.press("Enter");
+    const done = await terminal.shows(/Done by Codex\./);
+    expect(done).toMatch(/echo from codex/);
+    terminal.keep("codex-turn");
+  });
+});
