@@ -1,6 +1,7 @@
 /** What an agent's adapter is: one fold for both directions, and data that says how to reach the agent. */
 import type { PermissionReply, Prompt, SessionChange } from "../protocol/commands.ts";
 import type { PermissionMode, StderrExcerpt } from "../protocol/events.ts";
+import type { ModelSummary } from "../protocol/resources.ts";
 import { type Fold, run } from "./fold.ts";
 import type { Report } from "./report.ts";
 import type { Route } from "./route.ts";
@@ -182,6 +183,16 @@ export interface AgentMode {
   readonly description: string;
 }
 
+/** Which models the agent offers: names that every version knows, or what its program prints when asked. */
+export type ModelSource =
+  | { readonly kind: "list"; readonly models: readonly ModelSummary[] }
+  /** `parse` gives an empty list for what it does not understand. */
+  | {
+      readonly kind: "printed";
+      readonly args: readonly string[];
+      readonly parse: (output: string) => readonly ModelSummary[];
+    };
+
 export interface AdapterDefinition<Line, State> {
   readonly agent: string;
   readonly name: string;
@@ -194,6 +205,7 @@ export interface AdapterDefinition<Line, State> {
   readonly capabilities: Capabilities;
   readonly binary?: Binary;
   readonly modes?: readonly AgentMode[];
+  readonly models?: ModelSource;
   /** For connections that carry several sessions. */
   readonly route?: (line: Line) => Route;
   /** A format for `convert` only: there is nothing to launch. */
@@ -210,6 +222,7 @@ export interface Adapter {
   readonly capabilities: Capabilities;
   readonly binary: Binary | null;
   readonly modes: readonly AgentMode[];
+  readonly models: ModelSource | null;
   readonly route: ((value: unknown) => Route) | null;
   readonly offline: boolean;
 }
@@ -229,6 +242,7 @@ export function defineAdapter<Line, State>(definition: AdapterDefinition<Line, S
     capabilities: definition.capabilities,
     binary: definition.binary ?? null,
     modes: definition.modes ?? [],
+    models: definition.models ?? null,
     offline: definition.offline ?? false,
     route: route === undefined ? null : (value) => (isNative(value) ? route(value) : { thread: null }),
     open: () => openAdapter(definition),

@@ -53,18 +53,23 @@ export interface EnvironmentOptions {
 }
 
 export function childEnvironment(options: EnvironmentOptions): Record<string, string> {
-  const passed = new Set(options.pass);
-  const environment: Record<string, string> = {};
-  for (const [name, value] of Object.entries(options.inherited)) {
-    if (value !== undefined && (passed.has(name) || isAllowed(name))) environment[name] = value;
-  }
   return {
-    ...environment,
+    ...passedOn(options),
     ...options.launch,
     ...options.session,
     [SESSION_VARIABLE]: options.sessionId,
     [RUN_VARIABLE]: options.runId,
   };
+}
+
+/** What every child process of ours gets of our own environment. */
+export function passedOn({ inherited, pass }: Pick<EnvironmentOptions, "inherited" | "pass">): Record<string, string> {
+  const passed = new Set(pass);
+  const environment: Record<string, string> = {};
+  for (const [name, value] of Object.entries(inherited)) {
+    if (value !== undefined && (passed.has(name) || isAllowed(name))) environment[name] = value;
+  }
+  return environment;
 }
 
 /** Proxy variables are spelt in lower case as often as in upper case. */

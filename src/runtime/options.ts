@@ -34,7 +34,7 @@ export interface RuntimeOptions {
   readonly idleMs?: number;
   /** How an agent is stopped: milliseconds after the interrupt. */
   readonly stop?: { readonly terminateMs: number; readonly killMs: number };
-  /** Which models an agent has; without it, none are listed. */
+  /** Which models an agent has whose adapter does not say; without it, none are listed. */
   readonly models?: (agent: string) => Promise<{
     readonly models: readonly ModelSummary[];
     readonly defaultModel?: string;

@@ -5,11 +5,13 @@ import type { SessionId } from "../protocol/ids.ts";
 import { type Binaries, openBinaries } from "./binaries.ts";
 import type { RunBook } from "./connection/contract.ts";
 import { openPool, type Pool } from "./connection/shared.ts";
+import { passedOn } from "./environment.ts";
 import type { Live } from "./live.ts";
 import type { EventLog, Owner } from "./log/contract.ts";
 import { openMemoryLog } from "./log/memory.ts";
 import { openSqliteLog } from "./log/sqlite.ts";
 import type { Logger } from "./logger.ts";
+import { type Models, openModels } from "./models.ts";
 import type { RuntimeOptions, SqliteStore } from "./options.ts";
 import { ownProcess } from "./process-table.ts";
 import { type Rung, STOP_LADDER } from "./process-tree.ts";
@@ -26,6 +28,7 @@ export interface Runtime {
   readonly ticker: Ticker;
   readonly pool: Pool;
   readonly binaries: Binaries;
+  readonly models: Models;
   readonly runs: RunBook;
   readonly owner: Owner;
   readonly ladder: readonly Rung[];
@@ -41,6 +44,14 @@ export function openRuntimeParts(options: RuntimeOptions): Runtime {
   const log = store.kind === "memory" ? openMemoryLog() : openSqlite(store, version);
   const owner = ownProcess();
   const online = options.adapters.filter((adapter) => !adapter.offline);
+  const directory = options.directory ?? process.cwd();
+  const binaries = openBinaries({
+    toolsFolder: options.toolsFolder,
+    projectFolder: directory,
+    environment: process.env,
+    logger,
+  });
+  const environment = passedOn({ inherited: process.env, pass: options.passEnv ?? [] });
   return {
     options,
     adapters: new Map(online.map((adapter) => [adapter.agent, adapter])),
@@ -48,12 +59,8 @@ export function openRuntimeParts(options: RuntimeOptions): Runtime {
     tail: openTail(log),
     ticker: openTicker(),
     pool: openPool(),
-    binaries: openBinaries({
-      toolsFolder: options.toolsFolder,
-      projectFolder: options.directory ?? process.cwd(),
-      environment: process.env,
-      logger,
-    }),
+    binaries,
+    models: openModels({ binaries, environment, directory, logger }),
     runs: openRunBook({ log, owner, logger }),
     owner,
     ladder: options.stop === undefined ? STOP_LADDER : ladderOf(options.stop),

@@ -58,6 +58,7 @@ function sweepRegularly(runtime: Runtime): NodeJS.Timeout {
 async function close(runtime: Runtime, sweep: NodeJS.Timeout | null): Promise<void> {
   runtime.closed = true;
   if (sweep !== null) clearInterval(sweep);
+  runtime.models.close();
   await closeAll(runtime);
   runtime.tail.close();
   await runtime.log.close();
@@ -195,11 +196,12 @@ async function look(runtime: Runtime, id: SessionId): Promise<{ settings: Sessio
 }
 
 function agents(runtime: Runtime): Pick<Sessions, "agents" | "models" | "modes" | "install"> {
-  const { adapters, binaries, options } = runtime;
+  const { adapters, binaries, models, options } = runtime;
   return {
     agents: () => Promise.all([...adapters.values()].map((adapter) => binaries.describe(adapter))),
     async models(agent) {
-      adapterOf(runtime, agent);
+      const adapter = adapterOf(runtime, agent);
+      if (adapter.models !== null) return { models: await models.of(adapter, adapter.models) };
       return (await options.models?.(agent)) ?? { models: [] };
     },
     modes: async (agent) => adapterOf(runtime, agent).modes,

@@ -1,7 +1,7 @@
 /** Claude Code, driven by its real binary. `docs/agents/claude.md` tells how it streams and what each line becomes. */
 import { defineAdapter } from "../../core/adapter.ts";
 import { isClaudeLine, isClaudeOnly } from "../../dialects/claude-guard.ts";
-import { binary, capabilities, launch } from "./launch.ts";
+import { binary, capabilities, launch, models } from "./launch.ts";
 import { adapter } from "./translate.ts";
 
 export const claude = defineAdapter({
@@ -13,4 +13,5 @@ export const claude = defineAdapter({
   launch,
   capabilities,
   binary,
+  models,
 });

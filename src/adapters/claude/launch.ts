@@ -1,5 +1,5 @@
 /** How Claude Code is started: one process per session, stream-json both ways, permissions asked on stdio. */
-import type { Binary, Capabilities, Launch, LaunchOptions, McpServer } from "../../core/adapter.ts";
+import type { Binary, Capabilities, Launch, LaunchOptions, McpServer, ModelSource } from "../../core/adapter.ts";
 import type { PermissionMode } from "../../protocol/events.ts";
 import { ROOT_REFUSED } from "./end.ts";
 
@@ -34,6 +34,16 @@ export const binary: Binary = {
   versionArgs: ["--version"],
   credentialEnv: ["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"],
   credentialFiles: [".claude/.credentials.json"],
+};
+
+/** Aliases of the newest model of each family; whole names of models are taken too. */
+export const models: ModelSource = {
+  kind: "list",
+  models: [
+    { id: "opus", name: "Opus" },
+    { id: "sonnet", name: "Sonnet" },
+    { id: "haiku", name: "Haiku" },
+  ],
 };
 
 /** Our word for a permission mode in the CLI's. */

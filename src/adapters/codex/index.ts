@@ -3,6 +3,7 @@ import { defineAdapter } from "../../core/adapter.ts";
 import { isRpcLine, type RpcLine } from "../../core/rpc.ts";
 import { answeredRequests, translatedNotifications } from "../../dialects/codex.ts";
 import { capabilities, launch, modes } from "./launch.ts";
+import { models } from "./models.ts";
 import { route } from "./route.ts";
 import { refusedRequests, silentNotifications } from "./silent.ts";
 import { adapter } from "./translate.ts";
@@ -25,6 +26,7 @@ export const codex = defineAdapter({
     credentialFiles: [".codex/auth.json"],
   },
   modes,
+  models,
   route,
 });
 

@@ -3,6 +3,7 @@ import { defineAdapter } from "../../core/adapter.ts";
 import { isOpenCodeEvent, isOpenCodeLine } from "../../dialects/opencode-stream.ts";
 import { capabilities } from "./capabilities.ts";
 import { launch } from "./launch.ts";
+import { models } from "./models.ts";
 import { route } from "./route.ts";
 import { adapter } from "./translate.ts";
 
@@ -27,6 +28,7 @@ export const opencode = defineAdapter({
     { id: "build", name: "Build", description: "May read, write and run commands, as its rules allow." },
     { id: "plan", name: "Plan", description: "May look, but writes nothing." },
   ],
+  models,
 });
 
 /** Its events have a type, properties and mostly an id of their own kind. */
