@@ -63,6 +63,9 @@ describe("a turn", () => {
       "user",
       "assistant",
     ]);
+    // Prompts name what was chosen, which can be chosen again; answers name what answered.
+    expect(messages[0].info.model).toEqual({ providerID: "mock", modelID: "default" });
+    expect(messages[1].info.modelID).toBe("mock-1");
     const { body: last } = await api.get(`/session/${session.id}/message?limit=1`);
     expect(last).toEqual(messages.slice(-1));
     const { body: one } = await api.get(`/session/${session.id}/message/${messages[0].info.id}`);
@@ -272,6 +275,8 @@ describe("sessions", () => {
     if (created.type !== "session.created") throw new Error("not created");
     const { id } = created.properties.info;
     expect(id).toMatch(/^ses_[0-9A-Za-z]+$/);
+    const { body: there } = await openCodeApi(daemon.url, { directory }).get("/v1/sessions/made-on-v1");
+    expect(there.opencodeId).toBe(id);
     await api.post(`/session/${id}/message`, text("echo across"));
     const { body: session } = await api.post("/session", {});
     const sessions = await daemon.sessions.list();

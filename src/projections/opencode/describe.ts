@@ -24,8 +24,12 @@ export const modelOf = (
   modelID: state.model ?? DEFAULT_MODEL,
 });
 
+/** Clients go on with the model that prompts name, so these must name one that can be chosen. */
+const chosenOf = (state: State) =>
+  modelOf({ ...state, model: state.chosen === undefined ? state.model : state.chosen });
+
 export function describeSession(state: State, conversation: Conversation): OpenCodeSession {
-  const { providerID, modelID } = modelOf(state);
+  const { providerID, modelID } = chosenOf(state);
   const isRoot = conversation.parentID === null;
   return {
     id: conversation.id,
@@ -58,7 +62,7 @@ export function describeUser(
     role: "user",
     time: { created },
     agent: conversation.agent ?? DEFAULT_MODE,
-    model: { ...modelOf(state), ...(state.variant === null ? {} : { variant: state.variant }) },
+    model: { ...chosenOf(state), ...(state.variant === null ? {} : { variant: state.variant }) },
   };
 }
 

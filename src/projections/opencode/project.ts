@@ -89,6 +89,8 @@ function onSessionStarted(telling: Telling, { data }: EventOf<"session.started">
   const { agent, model, directory, mode, variant, title } = data.metadata;
   state.agent = agent;
   state.model = model;
+  // A session that we opened says what was asked for; one that is only overheard does not.
+  if (telling.event.source === "daemon" && telling.event.cause.rule === undefined) state.chosen = model;
   state.directory = directory ?? "";
   if (typeof mode === "string") root.agent = mode;
   if (typeof variant === "string") state.variant = variant;
@@ -101,7 +103,10 @@ function onSessionUpdated(telling: Telling, { data }: EventOf<"session.updated">
   const root = rootOf(telling);
   const shown = data.title ?? data.model ?? data.mode ?? data.variant;
   if (data.title !== undefined) root.title = data.title;
-  if (data.model !== undefined) state.model = data.model;
+  if (data.model !== undefined) {
+    state.model = data.model;
+    if (telling.event.source === "daemon" && state.chosen !== undefined) state.chosen = data.model;
+  }
   if (data.variant !== undefined) state.variant = data.variant;
   if (data.mode !== undefined) root.agent = data.mode;
   if (shown !== undefined) tellSession(telling, { conversation: root, type: "session.updated" });

@@ -98,7 +98,10 @@ export interface State {
   /** The universal session id: the seed of all ids. */
   session: string;
   agent: string;
+  /** What answers. */
   model: string | null;
+  /** What was asked for, null for the agent's own choice; undefined in a recording, which does not tell. */
+  chosen: string | null | undefined;
   variant: string | null;
   directory: string;
   cost: number;
@@ -141,6 +144,7 @@ export const start = (options: OpenCodeOptions): State => ({
   session: "",
   agent: "",
   model: null,
+  chosen: undefined,
   variant: null,
   directory: "",
   cost: 0,

@@ -1,6 +1,7 @@
 /** Routes about sessions as things: create, list, look at, change, end, delete, fork. */
 import { randomUUID } from "node:crypto";
 import { z } from "zod";
+import { openCodeSessionId } from "../../projections/opencode/index.ts";
 import { sessionId } from "../../protocol/ids.ts";
 import {
   CreatedSession,
@@ -9,12 +10,19 @@ import {
   ForkSession,
   SessionDetail,
   SessionList,
+  type SessionSummary,
   UpdateSession,
 } from "../../protocol/resources.ts";
 import { defineRoute, empty, json, type Route, sessionOf } from "../route.ts";
 import { integer } from "./query.ts";
 
 const MAX_ITEMS = 1000;
+
+/** With its name on the OpenCode surface. */
+const named = <Session extends SessionSummary>(session: Session): Session => ({
+  ...session,
+  opencodeId: openCodeSessionId(session.sessionId),
+});
 
 const create = defineRoute({
   method: "post",
@@ -38,7 +46,7 @@ const list = defineRoute({
   path: "/v1/sessions",
   doc: { id: "listSessions", tag: "Sessions", summary: "List all sessions", errors: [], answers: "json" },
   answer: SessionList,
-  handle: async ({ sessions }) => json({ sessions: await sessions.list() }),
+  handle: async ({ sessions }) => json({ sessions: (await sessions.list()).map(named) }),
 });
 
 const get = defineRoute({
@@ -61,7 +69,7 @@ const get = defineRoute({
   handle: async (call) => {
     const { itemsBefore, limit } = call.query;
     const page = { ...(itemsBefore === undefined ? {} : { itemsBefore }), ...(limit === undefined ? {} : { limit }) };
-    return json(await call.sessions.get(sessionOf(call), page));
+    return json(named(await call.sessions.get(sessionOf(call), page)));
   },
 });
 
