@@ -34,7 +34,7 @@ async function tuiOn(turns: readonly ScriptTurn[]) {
     env: { ANTHROPIC_API_KEY: "key", ANTHROPIC_BASE_URL: model.url },
   });
   const terminal = openTui({ program: program ?? "", url, directory });
-  await terminal.shows(/Franca/, { withinMs: 60_000 });
+  await terminal.shows(/Builtin/, { withinMs: 60_000 });
   return { terminal, directory, model };
 }
 

@@ -115,6 +115,25 @@ describe("a person is asked", () => {
     expect(existsSync(join(house.directory, "three"))).toBe(true);
   });
 
+  test("always for a command with a glob in it is not taken for a pattern", async () => {
+    const house: House = await openHouse(
+      [
+        answer(call("bash", { command: "echo *" })),
+        answer(call("bash", { command: "echo > made" })),
+        answer(text("ok")),
+      ],
+      { mode: "default" },
+    );
+    const events = await house.turn(
+      "go",
+      replying(() => house, "always"),
+    );
+    expect(of(events, "permission.requested").map(({ data }) => data.metadata.always)).toEqual([
+      [],
+      [{ action: "bash", pattern: "echo > made" }],
+    ]);
+  });
+
   test("an edit is asked about with its diff", async () => {
     const house: House = await openHouse(
       [answer(call("edit", { filePath: "a.txt", oldString: "old", newString: "new" })), answer(text("ok"))],

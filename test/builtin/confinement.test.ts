@@ -205,7 +205,8 @@ describe("webfetch", () => {
     let hits = 0;
     const server = createServer((request, response) => {
       hits += 1;
-      if (request.url === "/away") response.writeHead(302, { location: "http://127.0.0.1:1/" }).end();
+      if (request.url === "/open/down") response.writeHead(302, { location: "/closed" }).end();
+      else if (request.url === "/away") response.writeHead(302, { location: "http://127.0.0.1:1/" }).end();
       else response.writeHead(200, { "content-type": "text/html" }).end("<title>T</title><p>Hello <b>there</b></p>");
     });
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", () => resolve()));
@@ -239,7 +240,7 @@ describe("webfetch", () => {
       "0.0.0.0",
     ]) {
       const result = await bench.run("webfetch", { url: `http://${host}:${port}/` });
-      expect(result).toMatchObject({ failure: expect.stringContaining("private address") });
+      expect(result).toMatchObject({ denied: expect.stringContaining("private addresses are refused") });
     }
     expect(hits()).toBe(0);
   });
@@ -260,6 +261,26 @@ describe("webfetch", () => {
     const bench = openBench({ permission: { webfetch: { [`http://127.0.0.1:${port}/*`]: "allow" } } });
     expect(await bench.run("webfetch", { url: `${url}/away` })).toHaveProperty("denied");
     expect(bench.asked).toEqual(["webfetch: http://127.0.0.1:1/"]);
+  });
+
+  test("nor does a rule for some pages open others of the same place", async () => {
+    const { url, hits } = await local();
+    const rules = { webfetch: { [`${url}/open/*`]: "allow", [`${url}/closed`]: "deny" } } as const;
+    const bench = openBench({ permission: rules });
+    expect(await bench.run("webfetch", { url: `${url}/open/down` })).toHaveProperty("denied");
+    expect(hits()).toBe(1);
+    const asking = openBench({ permission: { private_address: "allow" }, reply: "once" });
+    expect(await asking.run("webfetch", { url: `${url}/open/down` })).toHaveProperty("output");
+    expect(asking.asked).toEqual([`webfetch: ${url}/open/down`]);
+  });
+
+  test("private addresses may be asked about, and a rule against them beats one that names the host", async () => {
+    const { url, port } = await local();
+    const asking = openBench({ permission: { webfetch: "allow", private_address: "ask" } });
+    expect(await asking.run("webfetch", { url })).toHaveProperty("denied");
+    expect(asking.asked).toEqual([`private_address: 127.0.0.1:${port}`]);
+    const both = openBench({ permission: { webfetch: { [`${url}/*`]: "allow" }, private_address: "deny" } });
+    expect(await both.run("webfetch", { url })).toHaveProperty("denied");
   });
 
   test.each([

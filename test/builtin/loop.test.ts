@@ -107,6 +107,31 @@ test.each<ProviderName>(["openai", "openai-compatible"])(
   },
 );
 
+test("google: a step with a tool, then the answer", async () => {
+  const usageMetadata = {
+    promptTokenCount: 30,
+    candidatesTokenCount: 4,
+    totalTokenCount: 34,
+    cachedContentTokenCount: 10,
+  };
+  const chunk = (parts: unknown[]) => ({
+    candidates: [{ content: { role: "model", parts }, finishReason: "STOP", index: 0 }],
+    usageMetadata,
+  });
+  const { url, count } = await serveRaw([
+    [chunk([{ functionCall: { name: "write", args: { filePath: "g.txt", content: "g" } } }])],
+    [chunk([{ text: "Written." }])],
+  ]);
+  const provider = { google: { kind: "google", baseURL: url, apiKey: "key" } };
+  const house = await openHouse([], { config: { model: "google/gemini-test", provider } });
+  const events = await house.turn("write it");
+  expect(endOf(events)).toEqual({ reason: "completed" });
+  expect(existsSync(join(house.directory, "g.txt"))).toBe(true);
+  expect(saidIn(events)).toEqual(["Written."]);
+  expect(count()).toBe(2);
+  expect(of(events, "turn.ended")[0]?.data.usage.tokens).toMatchObject({ input: 40, cache_read: 20, output: 8 });
+});
+
 describe("an answer that does not say why it ended", () => {
   const houseFor = (provider: ProviderName, baseUrl: string) => openHouse([], { provider, baseUrl });
 

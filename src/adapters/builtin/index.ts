@@ -9,7 +9,7 @@ const ownTags: ReadonlySet<string> = new Set(["session", "step.start", "step.fin
 
 export const builtin = defineAdapter({
   agent: "builtin",
-  name: "Franca's own agent",
+  name: "Builtin",
   isNative: isBuiltinLine,
   recognises: (value) => isBuiltinLine(value) && ownTags.has(value.type),
   adapter,

@@ -96,7 +96,7 @@ export async function permitCommand(context: ToolContext, command: string): Prom
       return verdict;
     },
     patterns: line.opaque ? [command] : line.commands,
-    always: (line.opaque ? [command] : line.commands.map(family)).map((pattern) => ({ action: "bash", pattern })),
+    always: patternsFor(command).map((pattern) => ({ action: "bash", pattern })),
     metadata: { command, outside },
   });
   for (const path of outside) {
@@ -108,6 +108,13 @@ export async function permitCommand(context: ToolContext, command: string): Prom
     };
     await context.permit({ ...permit, judge: judgeAgain });
   }
+}
+
+/** What "always" remembers: what cannot be taken apart as it is, unless it would read as a pattern. */
+function patternsFor(command: string): readonly string[] {
+  const { opaque, commands } = readCommandLine(command);
+  if (!opaque) return commands.map(family);
+  return /[*?]/.test(command) ? [] : [command];
 }
 
 function family(command: string): string {

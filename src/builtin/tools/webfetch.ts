@@ -2,11 +2,13 @@
  * webfetch: a page as text. Every hop is allowed by itself, and private addresses are refused unless a rule names them.
  */
 import { lookup as resolveName } from "node:dns";
+import { lookup } from "node:dns/promises";
 import { type IncomingMessage, request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
 import type { LookupFunction } from "node:net";
 import { z } from "zod";
-import { judge } from "../permissions.ts";
+import { judge, type Law, type Verdict } from "../permissions.ts";
+import { matchesPattern } from "../wildcard.ts";
 import { isAddress, isPrivateAddress } from "./address.ts";
 import { boundOutput } from "./bound.ts";
 import { htmlToText } from "./html.ts";
@@ -60,11 +62,10 @@ interface Page {
 
 async function fetchAll({ url: first, context, signal, timeout }: FetchOptions): Promise<Page> {
   let url = first;
-  let allowed = "";
+  let seen = "";
   for (let hop = 0; hop <= REDIRECTS; hop += 1) {
-    if (url.origin !== allowed) await permitUrl(context, url);
-    allowed = url.origin;
-    const response = await get({ url, signal, openPrivate: await mayReachPrivate(context, url) }).catch(
+    if (await permitUrl(context, { url, seen })) seen = url.origin;
+    const response = await get({ url, signal, openPrivate: await permitPrivate(context, url) }).catch(
       (error: unknown) => {
         context.signal.throwIfAborted();
         throw fetchFailure({ url, error, timedOut: signal.aborted, timeout });
@@ -81,37 +82,56 @@ async function fetchAll({ url: first, context, signal, timeout }: FetchOptions):
   throw new ToolFailure(`${first.href} redirects more than ${REDIRECTS} times.`);
 }
 
-async function permitUrl(context: ToolContext, url: URL): Promise<void> {
+/** Every hop needs its rule; who was asked about a place is not asked again for another page of it. */
+async function permitUrl(context: ToolContext, { url, seen }: { url: URL; seen: string }): Promise<boolean> {
+  let asked = false;
   await context.permit({
     action: "webfetch",
-    judge: (law) => judge(law, { actions: ["webfetch"], subject: url.href }),
+    judge: (law) => {
+      const verdict = judge(law, { actions: ["webfetch"], subject: url.href });
+      if (verdict.effect === "ask" && url.origin === seen)
+        return { effect: "allow", because: "its origin was allowed" };
+      asked = verdict.effect === "ask";
+      return verdict;
+    },
     patterns: [url.href],
     always: [{ action: "webfetch", pattern: `${url.origin}/*` }],
     metadata: { url: url.href },
   });
+  return asked;
 }
 
-/**
- * A rule for the host, or a webfetch rule that spells the host out, opens private addresses; a general one does not.
- */
-async function mayReachPrivate(context: ToolContext, url: URL): Promise<boolean> {
-  let open = false;
+/** Resolves with whether a private address may be connected to; throws when the host is one and may not. */
+async function permitPrivate(context: ToolContext, url: URL): Promise<boolean> {
+  if (!(await isPrivateHost(url.hostname))) return false;
   await context.permit({
     action: "private_address",
-    judge: (law) => {
-      const named = law.rules.findLast(
-        ({ action, pattern }) => action === "webfetch" && pattern.includes(`//${url.host}`),
-      );
-      const verdict = judge(law, { actions: ["private_address"], subject: url.host });
-      open = verdict.effect === "allow" || (verdict.effect === "deny" && named?.effect === "allow");
-      // Whether the host is private is only known once its name is resolved: here nothing is refused.
-      return { effect: "allow", because: "it is checked when the address is known" };
-    },
+    judge: (law) => judgePrivate(law, url),
     patterns: [url.host],
-    always: [],
+    always: [{ action: "private_address", pattern: url.host }],
     metadata: { url: url.href },
   });
-  return open;
+  return true;
+}
+
+async function isPrivateHost(hostname: string): Promise<boolean> {
+  if (isAddress(hostname)) return isPrivateAddress(hostname);
+  // A name that cannot be resolved fails when it is fetched.
+  const addresses = await lookup(hostname, { all: true }).catch(() => []);
+  return addresses.some(({ address }) => isPrivateAddress(address));
+}
+
+/** A rule for the host, or a webfetch rule that spells the host out, opens it; a general one does not. */
+function judgePrivate(law: Law, url: URL): Verdict {
+  const verdict = judge(law, { actions: ["private_address"], subject: url.host });
+  if (verdict.effect !== "deny") return verdict;
+  const named = law.rules.findLast(
+    ({ action, pattern }) =>
+      action === "webfetch" && pattern.includes(`//${url.host}`) && matchesPattern({ pattern, text: url.href }),
+  );
+  const forbidden = law.rules.some(({ action }) => action === "private_address");
+  if (named?.effect === "allow" && !forbidden) return { effect: "allow", because: "a rule names the host" };
+  return { effect: "deny", because: "private addresses are refused unless a rule for private_address allows them" };
 }
 
 interface GetOptions {
@@ -121,7 +141,6 @@ interface GetOptions {
 }
 
 function get({ url, signal, openPrivate }: GetOptions): Promise<IncomingMessage> {
-  if (!openPrivate && isAddress(url.hostname) && isPrivateAddress(url.hostname)) throw privateFailure(url.host);
   const options = {
     method: "GET",
     signal,
