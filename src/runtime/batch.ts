@@ -6,6 +6,7 @@ import { type PromptId, promptId, type SessionId } from "../protocol/ids.ts";
 import { encodeSnapshot } from "./checkpoint.ts";
 import type { EncodeEvent } from "./encode.ts";
 import type { Append, Encoded, PromptChange, SessionSettings } from "./log/contract.ts";
+import { type LinesWriter, makeRoom, openLinesWriter } from "./log/lines-writer.ts";
 import type { Redactor } from "./redact.ts";
 import { itemNumber, summarise } from "./summary.ts";
 
@@ -56,12 +57,16 @@ export interface BatchOptions {
   readonly encode: EncodeEvent;
 }
 
+// A batch is finished before another one is begun, whichever session it is of.
+const eventRoom = makeRoom();
+const nativeRoom = makeRoom();
+
 export function openBatch({ id, settings, snapshot, redactor, pace, encode }: BatchOptions): Batch {
   const noted: Noted = { prompts: [], items: [], turnEnded: false };
-  let events = "";
+  const events = openLinesWriter(eventRoom);
   let first = 0;
   let last = 0;
-  let native = "";
+  const native = openLinesWriter(nativeRoom);
   let firstLine = 0;
   let lastLine = 0;
   return {
@@ -75,25 +80,25 @@ export function openBatch({ id, settings, snapshot, redactor, pace, encode }: Ba
       for (const event of output.events) {
         if (first === 0) first = event.sequence;
         last = event.sequence;
-        events += `${encode(event)}\n`;
+        events.add(encode(event));
         if (event.type !== "item.delta") note(noted, { event, pace });
       }
       for (const record of output.native) {
         if (firstLine === 0) firstLine = record.line;
         lastLine = record.line;
-        native += encodeNative(record, { origin, redactor });
+        native.add(encodeNative(record, { origin, redactor }));
       }
     },
-    size: () => events.length + native.length,
+    size: () => events.size() + native.size(),
     finish() {
       const { prompts, items, turnEnded } = noted;
-      if (events === "" && native === "" && prompts.length === 0) return null;
-      pace.eventsSinceCheckpoint += events === "" ? 0 : last - first + 1;
-      pace.bytesSinceCheckpoint += events.length;
+      if (events.size() === 0 && native.size() === 0 && prompts.length === 0) return null;
+      pace.eventsSinceCheckpoint += events.size() === 0 ? 0 : last - first + 1;
+      pace.bytesSinceCheckpoint += events.size();
       return {
         session: id,
-        events: toBytes({ first, last, text: events }),
-        native: toBytes({ first: firstLine, last: lastLine, text: native }),
+        events: encoded(events, { first, last }),
+        native: encoded(native, { first: firstLine, last: lastLine }),
         prompts,
         items,
         summary: summarise({ id, settings, snapshot: snapshot() }),
@@ -144,8 +149,8 @@ function checkpoint(pace: Pace, snapshot: Snapshot) {
   return { sequence: snapshot.sequence, state };
 }
 
-const toBytes = ({ first, last, text }: { first: number; last: number; text: string }): Encoded | null =>
-  text === "" ? null : { first, last, bytes: Buffer.from(text, "utf8") };
+const encoded = (writer: LinesWriter, { first, last }: { first: number; last: number }): Encoded | null =>
+  writer.size() === 0 ? null : { first, last, bytes: writer.finish() };
 
 function encodeNative(
   { line, from, native, at }: NativeRecord,
@@ -153,7 +158,7 @@ function encodeNative(
 ): string {
   const known = origin !== null && origin.value === native;
   const text = known ? origin.text : (JSON.stringify(redactor.value(native)) ?? "null");
-  return `{"line":${line},"time":"${isoTime(at)}","from":"${from}","native":${text}}\n`;
+  return `{"line":${line},"time":"${isoTime(at)}","from":"${from}","native":${text}}`;
 }
 
 let lastAt = Number.NaN;

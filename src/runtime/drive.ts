@@ -16,7 +16,7 @@ import type { Redactor } from "./redact.ts";
 import type { Ticker } from "./ticker.ts";
 
 /** One committed group holds about this much, so that a reader who wants one event need not read many. */
-const GROUP_BYTES = 128 * 1024;
+const GROUP_BYTES = 256 * 1024;
 /** How much may wait to be stepped before the agent is held back, and when it may go on. */
 const BEHIND_BYTES = 1024 * 1024;
 const CAUGHT_UP_BYTES = 256 * 1024;
