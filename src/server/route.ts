@@ -2,8 +2,10 @@
  * A route as data: what it takes, what it answers, and what it does. The server and the OpenAPI document read the same
  * table.
  */
+
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { z } from "zod";
+import { assert } from "../core/fold.ts";
 import type { ErrorCode } from "../protocol/errors.ts";
 import { type SessionId, sessionId } from "../protocol/ids.ts";
 import type { Sessions } from "../runtime/contract.ts";
@@ -102,10 +104,14 @@ export function defineRoute<Query extends z.ZodObject, Body extends z.ZodType>(
   };
 }
 
-// The types follow from the schema that has just checked the value; parsing again would only cost time.
-function parsed<Schema extends z.ZodType>(_schema: Schema | undefined, value: unknown): z.infer<Schema> {
-  return value as z.infer<Schema>;
+/** The dispatcher has parsed it with the same schema; here the type is learned from that, and a mistake of ours is seen. */
+function parsed<Schema extends z.ZodType>(schema: Schema | undefined, value: unknown): z.infer<Schema> {
+  assert(isParsed(schema, value), "a route is called with what its schema gave");
+  return value;
 }
+
+const isParsed = <Schema extends z.ZodType>(schema: Schema | undefined, value: unknown): value is z.infer<Schema> =>
+  schema === undefined || schema.safeParse(value).success;
 
 /** The session a route is about. */
 export function sessionOf({ params }: { readonly params: Readonly<Record<string, string>> }): SessionId {
