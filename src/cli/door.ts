@@ -108,7 +108,8 @@ async function openEmbedded({ settings, stop }: { settings: LoadedSettings; stop
 
 const ALIVE_MS = 3_600_000;
 
-function embeddedDoor(sessions: Sessions): Door {
+/** Sessions of this process, as commands see them. */
+export function embeddedDoor(sessions: Sessions): Door {
   const decoder = new TextDecoder();
   // An agent that is silent leaves nothing that would keep this process from ending in the middle of its turn.
   const alive = setInterval(() => {}, ALIVE_MS);

@@ -27,6 +27,7 @@ const commands: readonly CommandEntry[] = [
   { name: "sessions", summary: "List, show, export, abort and delete sessions", load: () => import("./sessions.ts") },
   { name: "events", summary: "Print a session's events as JSON lines", load: () => import("./events.ts") },
   { name: "agents", summary: "List agents and install them", load: () => import("./agents.ts") },
+  { name: "doctor", summary: "Try each installed agent with a scripted model", load: () => import("./doctor.ts") },
   {
     name: "convert",
     summary: "Translate an agent's recorded stream into another dialect",

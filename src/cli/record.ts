@@ -8,16 +8,10 @@ import { convertLines } from "../core/convert.ts";
 import { recordedFrom } from "../dialects/recording.ts";
 import { type EventOf, PermissionMode } from "../protocol/events.ts";
 import type { NativeLine } from "../protocol/resources.ts";
-import { type AnswerRule, openAnswering } from "./answering.ts";
-import { addDoorOptions, type Door, openDoor } from "./door.ts";
-import type { Output } from "./output.ts";
+import { addDoorOptions, openDoor } from "./door.ts";
+import { nativeLines, runTurn } from "./one-turn.ts";
 import { openRedaction, secretsOf } from "./redaction.ts";
-import { onSignals } from "./signals.ts";
 import { CommandError, UsageError } from "./usage.ts";
-
-const PAGE = 1_000;
-/** What converting reads back at the most. */
-const MAX_LINES = 100_000;
 
 interface Flags {
   readonly agent: string;
@@ -67,7 +61,8 @@ async function record(prompt: string, flags: Flags): Promise<void> {
       ...(flags.permissionMode === undefined ? {} : { permissionMode: flags.permissionMode }),
     });
     if (!created.healthy) throw new CommandError(created.error ?? `${flags.agent} could not be started.`);
-    const ended = await runTurn({ door, id, prompt, rule: flags.autoApprove === true ? "approve" : "deny" });
+    const rule = flags.autoApprove === true ? "approve" : "deny";
+    const ended = await runTurn({ door, id, prompt, rule, signal: new AbortController().signal });
     const lines = await nativeLines(door, id);
     const version = (await door.agents()).find((one) => one.id === flags.agent)?.version ?? "unknown";
     write({ folder, flags, directory, lines, ended, version, prompt });
@@ -75,51 +70,6 @@ async function record(prompt: string, flags: Flags): Promise<void> {
     await door.delete(id).catch(() => undefined);
     await door.close();
   }
-}
-
-async function runTurn({
-  door,
-  id,
-  prompt,
-  rule,
-}: {
-  door: Door;
-  id: string;
-  prompt: string;
-  rule: AnswerRule;
-}): Promise<EventOf<"turn.ended"> | null> {
-  const stop = new AbortController();
-  const output: Output = {
-    event: () => {},
-    say: (text) => void process.stderr.write(`franca: ${text}\n`),
-    pause: () => {},
-    resume: () => {},
-    end: () => {},
-  };
-  const abort = (): void => void door.abort(id).catch(() => stop.abort());
-  const release = onSignals({ interrupt: abort, terminate: abort });
-  const answering = openAnswering({ door, session: id, rule, output, onCancel: abort });
-  try {
-    const { sequence } = await door.prompt(id, prompt);
-    for await (const event of door.follow(id, { after: sequence, signal: stop.signal })) {
-      answering.see(event);
-      if (event.type === "turn.ended") return event;
-    }
-    return null;
-  } finally {
-    answering.stop();
-    release();
-  }
-}
-
-async function nativeLines(door: Door, id: string): Promise<NativeLine[]> {
-  const lines: NativeLine[] = [];
-  for (let hasMore = true; hasMore && lines.length < MAX_LINES; ) {
-    const page = await door.native(id, { offset: lines.at(-1)?.line ?? 0, limit: PAGE });
-    lines.push(...page.lines);
-    hasMore = page.hasMore;
-  }
-  return lines;
 }
 
 interface Recording {

@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFil
 import { delimiter, join } from "node:path";
 import { expect, onTestFinished } from "vitest";
 import { claude } from "../../src/adapters/claude/index.ts";
+import { claudeEnvironment } from "../../src/cli/doctor-benches.ts";
 import { serveAnthropic } from "../../src/model-server/anthropic.ts";
 import type { Script, ScriptBlock, ScriptTurn } from "../../src/model-server/script.ts";
 import type { ModelServer } from "../../src/model-server/serve.ts";
@@ -19,6 +20,8 @@ const program = process.env.FRANCA_TEST_CLAUDE ?? null;
 
 export const missing =
   program === null ? "FRANCA_TEST_CLAUDE does not name it; run: npm run test:agents -- claude" : null;
+
+export { claudeEnvironment as benchEnvironment };
 
 export const text = (said: string, chunks = 1): ScriptBlock => ({ type: "text", text: said, chunks });
 export const call = (name: string, input: unknown): ScriptBlock => ({ type: "tool_call", name, input, chunks: 3 });
@@ -74,7 +77,7 @@ export async function openBench(options: BenchOptions): Promise<Bench> {
   const id = sessionId(`claude-bench-${process.pid}-${benches}`);
   const folder = temporaryFolder();
   const directory = join(folder, "work");
-  for (const name of ["work", "home", "tmp", "bin", "data"]) mkdirSync(join(folder, name));
+  for (const name of ["work", "bin", "data"]) mkdirSync(join(folder, name));
   writeFileSync(join(directory, "README.md"), "# Demo\n\nFirst line.\n");
   offer(join(folder, "bin"), options.program === undefined ? program : options.program);
   const model = await serveAnthropic(options.script(directory));
@@ -87,7 +90,7 @@ export async function openBench(options: BenchOptions): Promise<Bench> {
     await sessions.close();
     await noProcessIsLeft(id);
   });
-  const env = benchEnvironment({ folder, url: model.url });
+  const env = claudeEnvironment({ folder, url: model.url });
   return {
     sessions,
     model,
@@ -113,17 +116,6 @@ function isRemembered(home: string, words: string): boolean {
     .filter((path) => path.endsWith(".jsonl"))
     .some((path) => readFileSync(join(folder, path), "utf8").includes(words));
 }
-
-/** Nothing of the developer's own, nothing to the outside. */
-export const benchEnvironment = ({ folder, url }: { folder: string; url: string }): Record<string, string> => ({
-  HOME: join(folder, "home"),
-  TMPDIR: join(folder, "tmp"),
-  ANTHROPIC_BASE_URL: url,
-  ANTHROPIC_API_KEY: "dummy",
-  CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
-  DISABLE_TELEMETRY: "1",
-  DISABLE_ERROR_REPORTING: "1",
-});
 
 /** The runtime looks on PATH first: there is only what the test put there, and the system's own programs. */
 function offer(folder: string, path: string | null): void {

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, expect } from "vitest";
 import { codex } from "../../src/adapters/codex/index.ts";
+import { type CodexSetup, codexEnvironment } from "../../src/cli/doctor-benches.ts";
 import { serveOpenAi } from "../../src/model-server/openai.ts";
 import type { Script, ScriptBlock, ScriptTurn } from "../../src/model-server/script.ts";
 import type { ModelServer } from "../../src/model-server/serve.ts";
@@ -27,39 +28,15 @@ export interface CodexAgent {
   readonly close: () => Promise<void>;
 }
 
-export interface Setup {
-  /** More of Codex's configuration, at its top. */
-  readonly config?: string;
-  /** More about the provider. */
-  readonly provider?: string;
-}
-
-async function openCodex(binary: string, script: Script, { config = "", provider = "" }: Setup = {}) {
+async function openCodex(binary: string, script: Script, setup: CodexSetup) {
   const server = await serveOpenAi(script);
   const folder = mkdtempSync(join(tmpdir(), "franca-codex-"));
-  const [home, work, tools] = ["home", "work", "tools"].map((name) => join(folder, name));
-  if (home === undefined || work === undefined || tools === undefined) throw new Error("No folders");
+  const [work, tools] = [join(folder, "work"), join(folder, "tools")];
   const programs = join(tools, "codex", "node_modules", ".bin");
-  for (const path of [home, work, programs]) mkdirSync(path, { recursive: true });
+  for (const path of [work, programs]) mkdirSync(path, { recursive: true });
   symlinkSync(binary, join(programs, "codex"));
   writeFileSync(join(work, "README.md"), "# Demo\n\nA small demo project.\n");
-  writeFileSync(
-    join(home, "config.toml"),
-    [
-      'model = "gpt-5.5"',
-      'model_provider = "scripted"',
-      config,
-      "[model_providers.scripted]",
-      'name = "scripted"',
-      `base_url = "${server.url}/v1"`,
-      'wire_api = "responses"',
-      'env_key = "SCRIPTED_KEY"',
-      provider,
-      "",
-    ].join("\n"),
-  );
-  // Codex runs commands in login shells: nobody's profile may slow them down, or be left half read when one is killed.
-  const env = { HOME: home, CODEX_HOME: home, SCRIPTED_KEY: "none", SHELL: "/bin/bash" };
+  const env = codexEnvironment({ folder, url: server.url }, setup);
   const start = (): Promise<Sessions> => open(join(folder, "data"), { adapters: [codex], toolsFolder: tools });
   let sessions = await start();
   const agent: CodexAgent = {
@@ -169,4 +146,4 @@ export function describeCodex(name: string, body: (start: Start) => void): void 
   });
 }
 
-export type Start = (script: Script, setup?: Setup) => Promise<CodexAgent>;
+export type Start = (script: Script, setup?: CodexSetup) => Promise<CodexAgent>;

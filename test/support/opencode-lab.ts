@@ -7,8 +7,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "vitest";
 import { opencode } from "../../src/adapters/opencode/index.ts";
+import { opencodeEnvironment, opencodeScript } from "../../src/cli/doctor-benches.ts";
 import { serveOpenAi } from "../../src/model-server/openai.ts";
-import type { Script, ScriptBlock, ScriptTurn } from "../../src/model-server/script.ts";
+import type { ScriptBlock, ScriptTurn } from "../../src/model-server/script.ts";
 import type { ModelServer } from "../../src/model-server/serve.ts";
 import type { EventOf } from "../../src/protocol/events.ts";
 import type { SessionId } from "../../src/protocol/ids.ts";
@@ -34,32 +35,13 @@ export interface Begun {
   readonly directory: string;
 }
 
-const title: ScriptTurn = { type: "answer", blocks: [{ type: "text", text: "A title" }] };
-
-/** OpenCode asks for a title beside the conversation; that must not use up the script. */
-const scriptOf = (turns: readonly ScriptTurn[], side: Script["side"] = []): Script => ({
-  turns,
-  side: [{ name: "title", match: { systemContains: "title generator" }, turns: [title] }, ...side],
-});
-
 export async function openLab(program: string): Promise<OpenCodeLab> {
   const home = mkdtempSync(join(tmpdir(), "franca-opencode-"));
-  const model = await serveOpenAi(scriptOf([title]));
+  const model = await serveOpenAi(opencodeScript([]));
   const pidFile = join(home, "pid");
   const wrapper = wrap(home, { program, pidFile });
-  writeConfig(home, model.url);
-  const environment = {
-    HOME: home,
-    XDG_CONFIG_HOME: join(home, "config"),
-    XDG_DATA_HOME: join(home, "data"),
-    XDG_STATE_HOME: join(home, "state"),
-    XDG_CACHE_HOME: join(home, "cache"),
-    OPENCODE_DISABLE_MODELS_FETCH: "1",
-    OPENCODE_DISABLE_LSP_DOWNLOAD: "1",
-    OPENCODE_DISABLE_DEFAULT_PLUGINS: "1",
-    OPENCODE_DISABLE_CLAUDE_CODE: "1",
-    OPENCODE_DISABLE_EXTERNAL_SKILLS: "1",
-  };
+  const permission = { edit: "allow", bash: { "*": "allow", "touch *": "ask", "echo denied*": "deny" } };
+  const environment = opencodeEnvironment({ folder: home, url: model.url }, { permission });
   const before = process.env.PATH;
   process.env.PATH = `${wrapper}:${before}`;
   const sessions = await open(null, { adapters: [opencode] });
@@ -75,7 +57,7 @@ export async function openLab(program: string): Promise<OpenCodeLab> {
       const directory = join(home, `work-${count}`);
       mkdirSync(directory);
       writeFileSync(join(directory, "README.md"), "# Demo\n\nA small demo project.\n");
-      model.load(scriptOf(turns));
+      model.load(opencodeScript(turns));
       const id = session(`s${count}`);
       await sessions.create(id, { agent: "opencode", directory, env: environment, ...options });
       return { id, directory };
@@ -109,34 +91,6 @@ function wrap(home: string, { program, pidFile }: { program: string; pidFile: st
   writeFileSync(file, `#!/bin/sh\necho $$ > '${pidFile}'\nexec '${program}' "$@"\n`);
   chmodSync(file, 0o755);
   return folder;
-}
-
-function writeConfig(home: string, url: string): void {
-  const folder = join(home, "config", "opencode");
-  mkdirSync(folder, { recursive: true });
-  const scripted = {
-    name: "Scripted",
-    reasoning: true,
-    tool_call: true,
-    limit: { context: 200_000, output: 8_192 },
-    cost: { input: 1, output: 2 },
-  };
-  const provider = {
-    npm: "@ai-sdk/openai-compatible",
-    name: "Lab",
-    options: { baseURL: `${url}/v1`, apiKey: "dummy" },
-    models: { scripted },
-  };
-  const config = {
-    autoupdate: false,
-    share: "disabled",
-    model: "lab/scripted",
-    small_model: "lab/scripted",
-    enabled_providers: ["lab"],
-    provider: { lab: provider },
-    permission: { edit: "allow", bash: { "*": "allow", "touch *": "ask", "echo denied*": "deny" } },
-  };
-  writeFileSync(join(folder, "opencode.json"), JSON.stringify(config));
 }
 
 export const says = (text: string, more: Partial<Extract<ScriptTurn, { type: "answer" }>> = {}): ScriptTurn => ({

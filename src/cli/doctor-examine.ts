@@ -1,0 +1,187 @@
+/** One agent on its bench: a turn with a scripted model, and what was heard of it. */
+import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { UniversalEvent } from "../protocol/events.ts";
+import type { AgentSummary } from "../protocol/resources.ts";
+import { lint, universal } from "../rules/index.ts";
+import { openRuntime } from "../server/compose.ts";
+import { ADDED, type Bench, README } from "./doctor-benches.ts";
+import { type Door, embeddedDoor } from "./door.ts";
+import { nativeLines, runTurn } from "./one-turn.ts";
+
+/** A cold start of a large program on a slow machine takes its time. */
+const TURN_MS = 120_000;
+const PAGE = 5_000;
+const SHOWN_LINES = 3;
+const STOP = { terminateMs: 2_000, killMs: 4_000 };
+
+/** `seen`: it is there, and cannot be tried. */
+export type State = "well" | "wrong" | "seen" | "absent";
+
+export interface Finding {
+  readonly agent: string;
+  readonly state: State;
+  readonly version: string | null;
+  readonly path: string | null;
+  /** How the turn ended; null when it did not, or none was run. */
+  readonly turn: string | null;
+  /** Whether the file has the new line; null when that is not asked of the agent. */
+  readonly changed: boolean | null;
+  /** Lines that the agent said. */
+  readonly nativeLines: number;
+  /** Those among them that were not understood. */
+  readonly unparsed: number;
+  readonly firstUnparsed: readonly string[];
+  /** Rules that its events break. */
+  readonly violations: readonly string[];
+  /** What to do, in a sentence. */
+  readonly advice: string;
+}
+
+export interface Examination {
+  readonly summary: AgentSummary;
+  /** Where agents are installed. */
+  readonly data: string;
+  readonly signal: AbortSignal;
+}
+
+/** Sessions of their own: nothing is stored, no settings or plugins of the user take part. */
+export const openLaboratory = async ({
+  data,
+  builtin,
+}: {
+  data: string;
+  builtin?: ReturnType<NonNullable<Bench["builtin"]>>;
+}) =>
+  embeddedDoor(
+    await openRuntime({
+      data,
+      store: "memory",
+      durability: "normal",
+      watchdogMs: null,
+      passEnv: [],
+      role: "embedded",
+      stop: STOP,
+      token: null,
+      ...(builtin === undefined ? {} : { builtin }),
+    }),
+  );
+
+export async function examine(bench: Bench, examination: Examination): Promise<Finding> {
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), "franca-doctor-")));
+  const work = join(folder, "work");
+  const file = join(work, "README.md");
+  mkdirSync(work);
+  writeFileSync(file, README);
+  const model = await bench.model(bench.script(file));
+  try {
+    const env = bench.prepare({ folder, url: model.url });
+    const builtin = bench.builtin?.(model.url);
+    const door = await openLaboratory({ data: examination.data, ...(builtin === undefined ? {} : { builtin }) });
+    try {
+      const heard = await listen(bench, { door, env, directory: work, ...examination });
+      const changed = bench.changes ? readFileSync(file, "utf8") === README + ADDED : null;
+      return findingOf({ ...heard, changed, summary: examination.summary });
+    } finally {
+      await door.close();
+    }
+  } finally {
+    await model.close();
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+  }
+}
+
+interface Listening extends Examination {
+  readonly door: Door;
+  readonly env: Record<string, string>;
+  readonly directory: string;
+}
+
+interface Heard {
+  readonly events: readonly UniversalEvent[];
+  readonly nativeLines: number;
+}
+
+async function listen(bench: Bench, { door, env, directory, summary, signal }: Listening): Promise<Heard> {
+  const id = `doctor-${summary.id}`;
+  await door.create(id, { agent: summary.id, directory, permissionMode: bench.permissionMode, env });
+  const deadline = AbortSignal.any([signal, AbortSignal.timeout(TURN_MS)]);
+  await runTurn({ door, id, prompt: bench.prompt, rule: "approve", signal: deadline });
+  const { events } = await door.events(id, { offset: 0, limit: PAGE, includeRaw: false });
+  const lines = await nativeLines(door, id);
+  return { events, nativeLines: lines.filter(({ from }) => from === "agent").length };
+}
+
+interface Seen extends Heard {
+  readonly summary: AgentSummary;
+  readonly changed: boolean | null;
+}
+
+function findingOf({ events, nativeLines, changed, summary }: Seen): Finding {
+  const end = events.findLast((event) => event.type === "turn.ended");
+  const ended = end?.type === "turn.ended" ? end.data : null;
+  const unparsed = events.flatMap((event) => (event.type === "agent.unparsed" ? [event.data.error] : []));
+  const violations = lint(universal, events).map(({ rule, message }) => `${rule}: ${message}`);
+  const problem = problemOf({
+    agent: summary.id,
+    reason: ended?.reason ?? null,
+    error: ended?.error?.message ?? null,
+    changed,
+    unparsed: unparsed.length,
+    violations: violations.length,
+  });
+  return {
+    ...aboutOf(summary),
+    state: problem === null ? "well" : "wrong",
+    turn: ended === null ? null : ended.reason,
+    changed,
+    nativeLines,
+    unparsed: unparsed.length,
+    firstUnparsed: unparsed.slice(0, SHOWN_LINES),
+    violations,
+    advice: problem ?? "nothing: all is well",
+  };
+}
+
+interface Symptoms {
+  readonly agent: string;
+  readonly reason: string | null;
+  readonly error: string | null;
+  readonly changed: boolean | null;
+  readonly unparsed: number;
+  readonly violations: number;
+}
+
+/** The gravest first; null when there is none. */
+function problemOf({ agent, reason, error, changed, unparsed, violations }: Symptoms): string | null {
+  if (reason === null) return `it did not finish in ${TURN_MS / 1_000} s: try ${agent} by itself in a terminal`;
+  if (reason !== "completed") return `the turn ended with ${reason}${error === null ? "" : ` (${error})`}`;
+  if (unparsed > 0)
+    return `it says what this Franca does not know: look for a newer one, or report it with a recording (franca record --agent ${agent})`;
+  if (changed === false) return "its tools did not do what they were asked: this version may call them otherwise";
+  if (violations > 0) return "its events break rules that listeners rely on: report it with a recording";
+  return null;
+}
+
+const aboutOf = ({ id, version, path }: AgentSummary) => ({
+  agent: id,
+  version: version ?? null,
+  path: path ?? null,
+});
+
+/** For agents on which no turn was run. */
+export const unexamined = (
+  summary: AgentSummary,
+  { state, advice }: { readonly state: State; readonly advice: string },
+): Finding => ({
+  ...aboutOf(summary),
+  state,
+  turn: null,
+  changed: null,
+  nativeLines: 0,
+  unparsed: 0,
+  firstUnparsed: [],
+  violations: [],
+  advice,
+});

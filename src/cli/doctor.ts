@@ -1,0 +1,135 @@
+/** `franca doctor`: runs a scripted turn through each installed agent, and tells which of its lines are not known. */
+import type { Command } from "commander";
+import { ApiError } from "../protocol/errors.ts";
+import type { AgentSummary } from "../protocol/resources.ts";
+import { loadSettings } from "./config.ts";
+import { benches } from "./doctor-benches.ts";
+import { examine, type Finding, openLaboratory, unexamined } from "./doctor-examine.ts";
+import { onSignals } from "./signals.ts";
+import { printJson, table } from "./table.ts";
+import { UsageError } from "./usage.ts";
+
+const WRONG = 1;
+const INTERRUPTED = 130;
+
+interface Flags {
+  readonly json?: true;
+  readonly data?: string;
+  readonly config?: string;
+}
+
+export function define(command: Command): void {
+  command
+    .argument("[agents...]", "these only; all of them otherwise")
+    .option("--json", "as JSON")
+    .option("--data <folder>", "the data folder, where agents are installed (FRANCA_DATA)")
+    .option("--config <file>", "the config file (FRANCA_CONFIG)")
+    .addHelpText(
+      "after",
+      `
+Each agent works in a temporary folder with a home of its own and a scripted model on loopback: no login is used, nothing
+goes to the network, nothing is kept.
+
+Exit code 0: all is well. 1: something is wrong. 2: wrong usage.
+
+Example:
+  $ franca doctor claude codex`,
+    )
+    .action(doctor);
+}
+
+async function doctor(names: readonly string[], flags: Flags): Promise<void> {
+  const { data } = await loadSettings({ flags: { ...flags }, env: process.env });
+  leaveOutside(process.env);
+  const wanted = choose(await summariesOf(data), names);
+  const stopped = new AbortController();
+  const stop = (): void => stopped.abort();
+  const release = onSignals({ interrupt: stop, terminate: stop });
+  const findings: Finding[] = [];
+  try {
+    for (const summary of wanted) {
+      if (stopped.signal.aborted) break;
+      findings.push(await lookAt(summary, { data, asked: names.length > 0, signal: stopped.signal }));
+    }
+  } finally {
+    release();
+  }
+  if (flags.json === true) printJson({ agents: findings });
+  else print(findings);
+  if (stopped.signal.aborted) process.exitCode = INTERRUPTED;
+  else if (findings.some(({ state }) => state === "wrong")) process.exitCode = WRONG;
+}
+
+/** What would lead an agent to its owner's account, settings or proxy. Agents inherit our environment. */
+const personal = /^(ANTHROPIC|CLAUDE|OPENAI|CODEX|OPENCODE|AMP)_|_PROXY$/i;
+
+function leaveOutside(env: NodeJS.ProcessEnv): void {
+  for (const name of Object.keys(env)) if (personal.test(name)) delete env[name];
+}
+
+async function summariesOf(data: string): Promise<readonly AgentSummary[]> {
+  const door = await openLaboratory({ data });
+  try {
+    return await door.agents();
+  } finally {
+    await door.close();
+  }
+}
+
+function choose(all: readonly AgentSummary[], names: readonly string[]): readonly AgentSummary[] {
+  const unknown = names.filter((name) => all.every(({ id }) => id !== name));
+  if (unknown.length === 0) return names.length === 0 ? all : all.filter(({ id }) => names.includes(id));
+  throw new UsageError(`There is no agent ${unknown.join(", ")}. There are: ${all.map(({ id }) => id).join(", ")}.`);
+}
+
+interface Looking {
+  readonly data: string;
+  /** An agent that was asked for by name must be there. */
+  readonly asked: boolean;
+  readonly signal: AbortSignal;
+}
+
+async function lookAt(summary: AgentSummary, { data, asked, signal }: Looking): Promise<Finding> {
+  const { id, installed } = summary;
+  if (!installed) {
+    const advice = `franca agents install ${id}`;
+    return unexamined(summary, { state: asked ? "wrong" : "absent", advice });
+  }
+  const bench = benches[id];
+  if (bench === undefined) {
+    return unexamined(summary, { state: "seen", advice: "only looked at: it speaks to its own servers alone" });
+  }
+  process.stderr.write(`Trying ${id}…\n`);
+  try {
+    return await examine(bench, { summary, data, signal });
+  } catch (error) {
+    // A refusal is a finding about this agent; the others are looked at all the same.
+    if (!(error instanceof ApiError)) throw error;
+    return unexamined(summary, { state: "wrong", advice: error.message });
+  }
+}
+
+function print(findings: readonly Finding[]): void {
+  const head = ["AGENT", "VERSION", "TURN", "FILE", "LINES", "UNKNOWN", "WHAT TO DO"];
+  process.stdout.write(table([head, ...findings.map(row)]));
+  for (const { agent, firstUnparsed, violations } of findings) {
+    for (const line of [...firstUnparsed, ...violations]) process.stdout.write(`${agent}: ${line}\n`);
+  }
+  const programs = findings.filter(({ path }) => path !== null);
+  if (findings.some(({ state }) => state === "absent") && programs.length === 0) {
+    process.stderr.write("franca: no agent's program is installed; try: franca agents install claude\n");
+  }
+}
+
+const row = ({ agent, state, version, turn, changed, nativeLines, unparsed, advice }: Finding): string[] => {
+  const tried = nativeLines > 0 || turn !== null;
+  return [
+    agent,
+    state === "absent" ? "not installed" : (version ?? ""),
+    turn ?? (tried ? "no end" : "-"),
+    changed === null ? "-" : changed ? "changed" : "unchanged",
+    tried ? String(nativeLines) : "-",
+    tried ? String(unparsed) : "-",
+    advice,
+  ];
+};
