@@ -104,14 +104,14 @@ export function defineRoute<Query extends z.ZodObject, Body extends z.ZodType>(
   };
 }
 
-/** The dispatcher has parsed it with the same schema; here the type is learned from that, and a mistake of ours is seen. */
+/** The dispatcher has parsed it with this very schema, which may also have changed it: parsing twice would be wrong. */
 function parsed<Schema extends z.ZodType>(schema: Schema | undefined, value: unknown): z.infer<Schema> {
   assert(isParsed(schema, value), "a route is called with what its schema gave");
   return value;
 }
 
-const isParsed = <Schema extends z.ZodType>(schema: Schema | undefined, value: unknown): value is z.infer<Schema> =>
-  schema === undefined || schema.safeParse(value).success;
+const isParsed = <Schema extends z.ZodType>(_schema: Schema | undefined, _value: unknown): _value is z.infer<Schema> =>
+  true;
 
 /** The session a route is about. */
 export function sessionOf({ params }: { readonly params: Readonly<Record<string, string>> }): SessionId {
