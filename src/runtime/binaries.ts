@@ -18,6 +18,8 @@ export interface BinariesOptions {
   readonly projectFolder: string;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly logger: Logger;
+  /** For agents without a program of their own: whether they could run; null leaves it open. */
+  readonly credentials?: (agent: string) => boolean | null;
 }
 
 export interface Binaries {
@@ -47,7 +49,8 @@ export function openBinaries(options: BinariesOptions): Binaries {
         installed: adapter.binary === null || path !== null,
         ...(version === null ? {} : { version }),
         ...(path === null ? {} : { path }),
-        credentialsAvailable: hasCredentials(adapter.binary, options.environment),
+        credentialsAvailable:
+          options.credentials?.(adapter.agent) ?? hasCredentials(adapter.binary, options.environment),
         capabilities: { ...adapter.capabilities },
       };
     },

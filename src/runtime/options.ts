@@ -39,6 +39,8 @@ export interface RuntimeOptions {
     readonly models: readonly ModelSummary[];
     readonly defaultModel?: string;
   }>;
+  /** Whether an agent that runs inside this process has what it needs to run; null leaves it open. */
+  readonly credentials?: (agent: string) => boolean | null;
   /** Asked when a turn is about to settle; sessions get `askPlugins` in their policy when it is there. */
   readonly settle?: (settlement: Settlement) => Promise<readonly Proposal[]>;
   /** Where sessions work that name no directory. */

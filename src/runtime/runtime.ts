@@ -50,6 +50,7 @@ export function openRuntimeParts(options: RuntimeOptions): Runtime {
     projectFolder: directory,
     environment: process.env,
     logger,
+    ...(options.credentials === undefined ? {} : { credentials: options.credentials }),
   });
   const environment = passedOn({ inherited: process.env, pass: options.passEnv ?? [] });
   return {

@@ -3,7 +3,7 @@ import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { adapters } from "../adapters/index.ts";
-import { type BuiltinSettings, createBuiltinAgent, historyFrom, listModels } from "../builtin/index.ts";
+import { type BuiltinSettings, createBuiltinAgent, hasCredentials, historyFrom, listModels } from "../builtin/index.ts";
 import { createMock } from "../mock/index.ts";
 import { ApiError } from "../protocol/errors.ts";
 import type { FinishTodos } from "../protocol/resources.ts";
@@ -69,6 +69,8 @@ export async function openRuntime(options: OpenRuntime): Promise<Sessions> {
         ...(plugged === null ? {} : { hooks: plugged.plugins }),
       }),
     },
+    credentials: (agent) =>
+      agent === "builtin" ? hasCredentials({ settings: builtin, environment: process.env }) : null,
     models: async (agent) =>
       agent === "builtin" ? listModels({ settings: builtin, environment: process.env }) : { models: [] },
     ...(plugged === null ? {} : { settle: plugged.settle }),

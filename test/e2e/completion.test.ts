@@ -6,6 +6,7 @@ import { promisify } from "node:util";
 import { expect, onTestFinished, test } from "vitest";
 import { serveOpenAi } from "../../src/model-server/openai.ts";
 import type { ScriptTurn } from "../../src/model-server/script.ts";
+import { connect } from "../../src/sdk/index.ts";
 import { franca, serve, testEnvironment } from "../support/daemon.ts";
 import { temporaryFolder } from "../support/folders.ts";
 
@@ -81,4 +82,14 @@ test("a wrong configuration names the key", async () => {
   const { code, stderr } = await franca(["run", "--config", config, "--agent", "builtin", "--", "hi"], { home });
   expect(code).not.toBe(0);
   expect(stderr).toContain("builtin.maxSteps");
+});
+
+test("the list of agents says whether the builtin agent has what it needs", async () => {
+  const home = temporaryFolder();
+  const found = async (env: Record<string, string>) => {
+    const { url } = await serve({ home: temporaryFolder(), args: ["--port", "0"], env });
+    return (await connect({ url }).agents()).find(({ id }) => id === "builtin");
+  };
+  expect(await found({ ANTHROPIC_API_KEY: "key" })).toMatchObject({ installed: true, credentialsAvailable: true });
+  expect(await found({ HOME: home })).toMatchObject({ installed: true, credentialsAvailable: false });
 });
