@@ -1,4 +1,4 @@
-/** The Takopi plug-in, loaded by Python with a stand-in for Takopi's public API: what it runs, and what it makes of lines. */
+/** The Takopi plug-in, loaded by Python with a stand-in for Takopi's public API: its options, tokens and events. */
 import { execFileSync, spawnSync } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -27,8 +27,11 @@ const placeRules: readonly Rule[] = [
 ];
 
 /** Fields that name a person or an installation. */
-const privateField =
-  /^(installation_?id|machine_?id|device_?id|anonymous_?id|account_?uuid|organization_?uuid|user_?id|user_?email|email|hostname)$/i;
+const privateField = new RegExp(
+  `^(${["installation", "machine", "device", "anonymous", "user"].map((name) => `${name}_?id`).join("|")}|` +
+    "account_?uuid|organization_?uuid|user_?email|email|hostname)$",
+  "i",
+);
 
 export function openRedaction({ directory, secrets }: RedactionOptions): (value: unknown) => unknown {
   const places: readonly (readonly [string, string])[] = [

@@ -7,7 +7,7 @@ import { delimiter, join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { serveAnthropic } from "../../src/model-server/anthropic.ts";
 import { serveOpenAi } from "../../src/model-server/openai.ts";
-import { answer, bash, benchEnvironment, call, text } from "../support/claude.ts";
+import { answer, bash, call, text } from "../support/claude.ts";
 import { calls, says } from "../support/codex-agent.ts";
 import { serve } from "../support/daemon.ts";
 import { temporaryFolder } from "../support/folders.ts";
@@ -61,7 +61,14 @@ describeNeeding("the TUI on real agents", { missing }, () => {
       ],
     });
     onTestFinished(() => model.close());
-    const url = await daemonFor("claude", benchEnvironment({ folder, url: model.url }), folder);
+    const env = {
+      HOME: join(folder, "home"),
+      TMPDIR: join(folder, "tmp"),
+      ANTHROPIC_BASE_URL: model.url,
+      ANTHROPIC_API_KEY: "dummy",
+      CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
+    };
+    const url = await daemonFor("claude", env, folder);
     const terminal = openTui({ program: programs.opencode ?? "", url, directory });
     await terminal.shows(/Claude Code/, { withinMs: 60_000 });
     await submit(terminal, "Read README.md and add a line at the end");

@@ -121,8 +121,8 @@ function essence(part: OpenCodePart): unknown[] {
       return [{ id: part.id, type: part.type, text: part.text }];
     case "tool": {
       const { state, callID } = part;
-      // A tool that failed is an error to us, also where OpenCode calls an aborted command or an unknown tool completed;
-      // and an unknown tool keeps the name the model gave it.
+      // A tool that failed is an error to us, also where OpenCode calls an aborted command or an unknown tool
+      // completed; and an unknown tool keeps the name the model gave it.
       const told = state.status === "completed" ? state.output : state.status === "error" ? state.error : state.status;
       const tool = renamed.has(callID) ? "invalid" : part.tool;
       return [{ id: part.id, tool, callID, input: tool === "invalid" ? {} : state.input, told }];
