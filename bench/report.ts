@@ -10,8 +10,8 @@ export async function measureAll(words: readonly string[]): Promise<void> {
     process.exitCode = 2;
     return;
   }
-  const rounds = quick ? 5 : 11;
-  const rows: string[][] = [["", "deliveries/s", "of the relay's", "lost", "CPU s", "peak MiB"]];
+  const rounds = quick ? 9 : 21;
+  const rows: string[][] = [["", "deliveries/s", "best", "of the relay's", "lost", "CPU s", "peak MiB"]];
   let good = true;
   for (const { clients, target } of [
     { clients: 1, target: 1 },
@@ -23,7 +23,7 @@ export async function measureAll(words: readonly string[]): Promise<void> {
     good &&= ratio >= target && result.franca.every(({ lost }) => lost === 0);
   }
   console.log(`flood of 20,000 deltas, medians of ${rounds} rounds, Node ${process.versions.node}\n`);
-  console.log(rows.map((row) => row.map((cell, column) => cell.padEnd(column === 0 ? 34 : 16)).join("")).join("\n"));
+  console.log(rows.map((row) => row.map((cell, column) => cell.padEnd(column === 0 ? 24 : 15)).join("")).join("\n"));
   console.log(good ? "\nAll targets are reached." : "\nSome target is missed.");
   if (!good) process.exitCode = 1;
 }
@@ -39,9 +39,11 @@ function tell(result: FloodResult, { clients, target }: { clients: number; targe
   const ratio = ratioOf(result).toFixed(2);
   return [
     line(`bare relay, ${name}`, result.relay, ""),
-    line(`Franca, ${name}`, result.franca, `${ratio} × (target ${target})`),
+    line(`Franca, ${name}`, result.franca, `${ratio} (≥ ${target})`),
   ];
 }
+
+const whole = (value: number): string => Math.round(value).toLocaleString("en");
 
 function line(name: string, runs: readonly FloodRun[], ratio: string): string[] {
   const known = (pick: (run: FloodRun) => number | null): string => {
@@ -50,7 +52,9 @@ function line(name: string, runs: readonly FloodRun[], ratio: string): string[] 
   };
   return [
     name,
-    Math.round(median(runs.map(({ rate }) => rate))).toLocaleString("en"),
+    whole(median(runs.map(({ rate }) => rate))),
+    // What the machine allows when nothing else wants it; the verdict is by the middle all the same.
+    whole(Math.max(...runs.map(({ rate }) => rate))),
     ratio,
     String(runs.reduce((sum, { lost }) => sum + lost, 0)),
     known(({ cpuSeconds }) => cpuSeconds),
