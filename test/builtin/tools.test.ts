@@ -8,6 +8,7 @@ import { globExpression, isIgnored, readIgnoreFile } from "../../src/builtin/ign
 import { htmlToText } from "../../src/builtin/tools/html.ts";
 import { findTool, tools } from "../../src/builtin/tools/index.ts";
 import { replaceText } from "../../src/builtin/tools/replace.ts";
+import { findRipgrep } from "../../src/builtin/tools/ripgrep.ts";
 import { type Bench, openBench } from "../support/tools.ts";
 
 const free = (): Bench => openBench({ mode: "bypass" });
@@ -211,7 +212,7 @@ function applied(before: string, diff: string): string {
   return out.join("\n") + (endsBare ? "" : "\n");
 }
 
-describe("glob, grep and list", () => {
+describe("glob, grep and list", async () => {
   const files = {
     ".gitignore": "*.log\n/build/\n!keep.log\nnode_modules\n",
     "src/a.ts": "const needle = 1;\nother\n",
@@ -289,15 +290,35 @@ describe("glob, grep and list", () => {
     expect(await outputOf(bench, "glob", { pattern: "**/*", path: "sub" })).toBe("sub/c");
   });
 
-  test("ripgrep is used where it is installed, in the same words", async () => {
+  test("ripgrep is asked for the same, where it is installed", async () => {
     const bench = openBench({ mode: "bypass", ripgrep: join(import.meta.dirname, "..", "data", "fake-rg.sh") });
     put(bench, { "a.txt": "needle\n" });
     // The stand-in says its arguments as a match, so that what ripgrep is asked for is seen.
     const output = await outputOf(bench, "grep", { pattern: "--need", include: "*.txt" });
     expect(output).toContain("a.txt\n  7: ");
     expect(output).toContain("-e --need -- .");
-    expect(output).toContain("--glob=*.txt");
+    expect(output).toContain("--type-add=wanted:*.txt --type=wanted");
     expect(output).toContain("--no-config");
+  });
+
+  // With FRANCA_TEST_RIPGREP, or rg on the path.
+  const ripgrep = process.env.FRANCA_TEST_RIPGREP ?? (await findRipgrep(process.env.PATH));
+  test
+    .skipIf(ripgrep === null)
+    .each([
+      { pattern: "need.e" },
+      { pattern: "needle", include: "*.log" },
+      { pattern: "needle", include: "*.{ts,log}" },
+      { pattern: "needle", include: "src/**/*.ts" },
+      { pattern: "needle", path: "src/a.ts" },
+      { pattern: "needle", path: "src/deep" },
+      { pattern: "absent" },
+    ])("the real ripgrep finds the same: %j", async (input) => {
+    const plain = furnished();
+    const fast = openBench({ mode: "bypass", ripgrep });
+    put(fast, files);
+    writeFileSync(join(fast.directory, "binary"), "needle\0binary");
+    expect(await outputOf(fast, "grep", input)).toBe(await outputOf(plain, "grep", input));
   });
 
   test.each<[string, string, boolean]>([

@@ -3,6 +3,7 @@ import { spawn } from "node:child_process";
 import { constants } from "node:fs";
 import { access } from "node:fs/promises";
 import { delimiter, join } from "node:path";
+import { globExpression } from "../ignore.ts";
 import type { Match } from "./search.ts";
 import { ToolFailure } from "./tool.ts";
 
@@ -41,7 +42,8 @@ export async function ripgrep(options: RipgrepOptions): Promise<readonly Match[]
   const args = [
     ...["--no-config", "--line-number", "--no-heading", "--with-filename", "--null", "--color=never", "--hidden"],
     ...["--no-require-git", "--sort=path", `--max-columns=${LINE_LENGTH}`, "--max-columns-preview", "--glob=!.git"],
-    ...(include === null ? [] : [`--glob=${include}`]),
+    // As a type: a glob would bring ignored files back.
+    ...(include === null || include.includes("/") ? [] : [`--type-add=wanted:${include}`, "--type=wanted"]),
     ...["-e", pattern, "--", target],
   ];
   const child = spawn(program, args, { cwd: root, stdio: ["ignore", "pipe", "pipe"] });
@@ -68,10 +70,10 @@ export async function ripgrep(options: RipgrepOptions): Promise<readonly Match[]
       throw new ToolFailure(`The search was stopped after ${timeoutMs / 1_000} s. Use a simpler pattern.`);
     // 1: nothing found. 2: an unreadable file among others, or a pattern it does not take.
     if (code === 2 && output === "") throw new ToolFailure(`The search failed: ${complaint.trim()}`);
-    return output
-      .split("\n")
-      .flatMap(readMatch)
-      .slice(0, options.limit + 1);
+    const found = output.split("\n").flatMap(readMatch);
+    // Types know names only; a pattern with folders in it is applied here.
+    const wanted = include?.includes("/") === true ? globExpression(include) : null;
+    return found.filter(({ path }) => wanted === null || wanted.test(path)).slice(0, options.limit + 1);
   } finally {
     signal.removeEventListener("abort", stop);
     timer.removeEventListener("abort", stop);
