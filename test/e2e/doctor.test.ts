@@ -1,25 +1,6 @@
 /** `franca doctor`: what is well, what is not understood, what is absent, and the exit code that goes with it. */
-import { chmodSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
-import { franca, type Ran } from "../support/daemon.ts";
-import { temporaryFolder } from "../support/folders.ts";
-
-/** Runs it where only these agents' programs are found. */
-async function doctor(args: readonly string[], programs: Readonly<Record<string, string>> = {}) {
-  const home = temporaryFolder();
-  const [bin, temporary] = [join(home, "bin"), join(home, "tmp")];
-  for (const path of [bin, temporary]) mkdirSync(path);
-  for (const [name, script] of Object.entries(programs)) {
-    writeFileSync(join(bin, name), `#!${process.execPath}\n${script}\n`);
-    chmodSync(join(bin, name), 0o755);
-  }
-  const PATH = [bin, dirname(process.execPath), "/usr/bin", "/bin"].join(":");
-  const ran = await franca(["doctor", ...args], { home, env: { PATH, TMPDIR: temporary, ANTHROPIC_API_KEY: "mine" } });
-  return { ...ran, left: readdirSync(temporary).filter((name) => name.startsWith("franca-doctor-")) };
-}
-
-const findings = ({ stdout }: Ran) => JSON.parse(stdout).agents;
+import { doctor, findings } from "../support/doctor.ts";
 
 test("the agents that need no program are well, and nothing is left behind", async () => {
   const ran = await doctor(["builtin", "mock", "--json"]);
@@ -54,7 +35,7 @@ require("node:readline").createInterface({ input: process.stdin }).on("line", (t
 });`;
 
 test("lines of an unknown shape are counted and shown, and are wrong; the user's key is not handed out", async () => {
-  const ran = await doctor(["claude"], { claude: drifted });
+  const ran = await doctor(["claude"], { claude: { script: drifted } });
   expect(ran.stdout).toMatch(/^claude +9\.9\.9 +completed +unchanged +2 +1 +it says what this Franca does not know/m);
   expect(ran.stdout).toMatch(/^claude: Not a line of claude as we know it: .*"type":"glyph","key":"dummy"/m);
   expect(ran.code).toBe(1);
@@ -62,8 +43,8 @@ test("lines of an unknown shape are counted and shown, and are wrong; the user's
 
 test("a program that dies is wrong, and one that cannot be scripted is only looked at", async () => {
   const [dying, amp] = await Promise.all([
-    doctor(["claude", "mock", "--json"], { claude: "process.exit(3)" }),
-    doctor(["amp"], { amp: 'console.log("0.0.1")' }),
+    doctor(["claude", "mock", "--json"], { claude: { script: "process.exit(3)" } }),
+    doctor(["amp"], { amp: { script: 'console.log("0.0.1")' } }),
   ]);
   expect(findings(dying)).toEqual([
     expect.objectContaining({ agent: "claude", state: "wrong", turn: "error", advice: expect.stringContaining("3") }),
