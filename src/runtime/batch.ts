@@ -4,7 +4,7 @@ import type { Snapshot } from "../core/snapshot.ts";
 import type { UniversalEvent } from "../protocol/events.ts";
 import { type PromptId, promptId, type SessionId } from "../protocol/ids.ts";
 import { encodeSnapshot } from "./checkpoint.ts";
-import type { EncodeEvent } from "./encode.ts";
+import type { WriteEvent } from "./encode.ts";
 import type { Append, Encoded, PromptChange, SessionSettings } from "./log/contract.ts";
 import { type LinesWriter, makeRoom, openLinesWriter } from "./log/lines-writer.ts";
 import type { Redactor } from "./redact.ts";
@@ -54,7 +54,7 @@ export interface BatchOptions {
   readonly snapshot: () => Snapshot;
   readonly redactor: Redactor;
   readonly pace: Pace;
-  readonly encode: EncodeEvent;
+  readonly encode: WriteEvent;
 }
 
 // A batch is finished before another one is begun, whichever session it is of.
@@ -80,13 +80,13 @@ export function openBatch({ id, settings, snapshot, redactor, pace, encode }: Ba
       for (const event of output.events) {
         if (first === 0) first = event.sequence;
         last = event.sequence;
-        events.add(encode(event));
+        encode(event, events);
         if (event.type !== "item.delta") note(noted, { event, pace });
       }
       for (const record of output.native) {
         if (firstLine === 0) firstLine = record.line;
         lastLine = record.line;
-        native.add(encodeNative(record, { origin, redactor }));
+        writeNative(record, { lines: native, origin, redactor });
       }
     },
     size: () => events.size() + native.size(),
@@ -152,13 +152,20 @@ function checkpoint(pace: Pace, snapshot: Snapshot) {
 const encoded = (writer: LinesWriter, { first, last }: { first: number; last: number }): Encoded | null =>
   writer.size() === 0 ? null : { first, last, bytes: writer.finish() };
 
-function encodeNative(
-  { line, from, native, at }: NativeRecord,
-  { origin, redactor }: { origin: Origin | null; redactor: Redactor },
-): string {
+interface NativeContext {
+  readonly lines: LinesWriter;
+  readonly origin: Origin | null;
+  readonly redactor: Redactor;
+}
+
+function writeNative({ line, from, native, at }: NativeRecord, { lines, origin, redactor }: NativeContext): void {
   const known = origin !== null && origin.value === native;
-  const text = known ? origin.text : (JSON.stringify(redactor.value(native)) ?? "null");
-  return `{"line":${line},"time":"${isoTime(at)}","from":"${from}","native":${text}}`;
+  lines.text('{"line":');
+  lines.integer(line);
+  lines.text(`,"time":"${isoTime(at)}","from":"${from}","native":`);
+  lines.text(known ? origin.text : (JSON.stringify(redactor.value(native)) ?? "null"));
+  lines.text("}");
+  lines.endLine();
 }
 
 let lastAt = Number.NaN;

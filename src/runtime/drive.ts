@@ -9,7 +9,7 @@ import { ApiError } from "../protocol/errors.ts";
 import type { SessionId } from "../protocol/ids.ts";
 import { type Origin, openBatch, type Pace, startPace } from "./batch.ts";
 import type { Heard } from "./connection/contract.ts";
-import { type EncodeEvent, openEncoder } from "./encode.ts";
+import { openEncoder, type WriteEvent } from "./encode.ts";
 import type { Append, EventLog, SessionSettings } from "./log/contract.ts";
 import type { Logger } from "./logger.ts";
 import type { Redactor } from "./redact.ts";
@@ -77,7 +77,7 @@ interface Waiter {
 
 interface State extends DriveOptions {
   readonly pace: Pace;
-  readonly encode: EncodeEvent;
+  readonly encode: WriteEvent;
   readonly queue: Entry[];
   queued: number;
   behind: boolean;

@@ -1,5 +1,6 @@
 /** Server-sent events from committed groups: encoded once as bytes, shared by every reader of the group. */
 import type { EventGroup } from "../runtime/contract.ts";
+import { putInteger } from "../runtime/log/lines-writer.ts";
 
 /** A group as SSE frames. Frame `i` starts at byte `starts[i]`; the last start is the length. */
 export interface Frames {
@@ -10,14 +11,28 @@ export interface Frames {
 const DATA = "\ndata: ";
 const ID = "id: ";
 const NEWLINE = 0x0a;
+const DOT = 0x2e;
 
-/** What a reader repeats to go on after an event: the event's sequence, or its place among all sessions. */
-export type FrameId = (group: EventGroup, index: number) => string;
+/** Puts down what a reader repeats to go on after an event, and gives the place behind it. */
+export type FrameId = (
+  bytes: Buffer,
+  at: number,
+  event: { readonly group: EventGroup; readonly index: number },
+) => number;
 
-export const bySequence: FrameId = (group, index) => String(group.first + index);
+/** Two numbers of sixteen digits at most, and what is between them. */
+const LONGEST_ID = 33;
+
+/** The event's sequence. */
+export const bySequence: FrameId = (bytes, at, { group, index }) =>
+  putInteger(bytes, { at, value: group.first + index });
 
 /** `<position>.<index>`: the group's place among those of all sessions, and the event's place in the group. */
-export const byPosition: FrameId = (group, index) => `${group.position}.${index}`;
+export const byPosition: FrameId = (bytes, at, { group, index }) => {
+  const dot = putInteger(bytes, { at, value: group.position });
+  bytes[dot] = DOT;
+  return putInteger(bytes, { at: dot + 1, value: index });
+};
 
 const caches = new Map<FrameId, WeakMap<EventGroup, Frames>>([
   [bySequence, new WeakMap()],
@@ -37,19 +52,20 @@ export function framesOf(group: EventGroup, id: FrameId): Frames {
 function encodeFrames(group: EventGroup, id: FrameId): Frames {
   const { offsets } = group;
   const source = Buffer.from(group.bytes.buffer, group.bytes.byteOffset, group.bytes.byteLength);
-  const longestId = id(group, offsets.length).length + 1;
-  const bytes = Buffer.allocUnsafe(source.length + offsets.length * (ID.length + longestId + DATA.length + 1));
+  const room = Buffer.allocUnsafe(source.length + offsets.length * (ID.length + LONGEST_ID + DATA.length + 1));
   const starts: number[] = [];
   let at = 0;
   for (let index = 0; index < offsets.length; index += 1) {
     starts.push(at);
-    at = put(bytes, at, `id: ${id(group, index)}\ndata: `);
-    at += source.copy(bytes, at, offsets[index], offsets[index + 1] ?? source.length);
-    bytes[at] = NEWLINE;
+    at = put(room, at, ID);
+    at = id(room, at, { group, index });
+    at = put(room, at, DATA);
+    at += source.copy(room, at, offsets[index], offsets[index + 1] ?? source.length);
+    room[at] = NEWLINE;
     at += 1;
   }
   starts.push(at);
-  return { bytes: bytes.subarray(0, at), starts };
+  return { bytes: room.subarray(0, at), starts };
 }
 
 /** For a few letters of ASCII, quicker than the calls that are made for much text. */

@@ -1,12 +1,15 @@
 /** Lines put together as bytes: each is encoded once, where it will stand, and not as part of one long text first. */
 
 const NEWLINE = 0x0a;
+const ZERO = 0x30;
 const FIRST_BYTES = 16 * 1024;
 /** A room that a very long line has made larger than this is given back. */
 const KEPT_BYTES = 2 * 1024 * 1024;
-/** UTF-8 takes at most this many bytes for one unit of a string; long lines are measured instead. */
+/** UTF-8 takes at most this many bytes for one unit of a string; long texts are measured instead. */
 const WIDEST = 3;
-const LONG_LINE = 64 * 1024;
+const LONG_TEXT = 64 * 1024;
+/** The digits of the largest whole number there is. */
+const MOST_DIGITS = 16;
 
 /** Memory that is used again and again, by writers of which only one is at work. */
 export interface Room {
@@ -15,21 +18,39 @@ export interface Room {
 
 export const makeRoom = (): Room => ({ buffer: Buffer.allocUnsafe(FIRST_BYTES) });
 
+/** Puts a line down piece by piece. */
 export interface LinesWriter {
-  /** A line without its end, which is put behind it. */
-  readonly add: (line: string) => void;
+  readonly text: (text: string) => void;
+  readonly bytes: (bytes: Uint8Array) => void;
+  /** A whole number, not negative. */
+  readonly integer: (value: number) => void;
+  readonly endLine: () => void;
   readonly size: () => number;
-  /** All that was added, in memory of its own; nothing can be added after that. */
+  /** All that was put down, in memory of its own; nothing can be added after that. */
   readonly finish: () => Buffer;
 }
 
 export function openLinesWriter(room: Room): LinesWriter {
   let at = 0;
+  const reserve = (length: number): void => {
+    if (at + length > room.buffer.length) grow(room, { needed: at + length, used: at });
+  };
   return {
-    add(line) {
-      const most = line.length > LONG_LINE ? Buffer.byteLength(line, "utf8") : line.length * WIDEST;
-      if (at + most + 1 > room.buffer.length) grow(room, { needed: at + most + 1, used: at });
-      at += room.buffer.write(line, at, "utf8");
+    text(text) {
+      reserve(text.length > LONG_TEXT ? Buffer.byteLength(text, "utf8") : text.length * WIDEST);
+      at += room.buffer.write(text, at, "utf8");
+    },
+    bytes(bytes) {
+      reserve(bytes.length);
+      room.buffer.set(bytes, at);
+      at += bytes.length;
+    },
+    integer(value) {
+      reserve(MOST_DIGITS);
+      at = putInteger(room.buffer, { at, value });
+    },
+    endLine() {
+      reserve(1);
       room.buffer[at] = NEWLINE;
       at += 1;
     },
@@ -40,6 +61,19 @@ export function openLinesWriter(room: Room): LinesWriter {
       return bytes;
     },
   };
+}
+
+/** Writes the digits without making a text of them; gives the place behind. */
+export function putInteger(bytes: Uint8Array, { at, value }: { at: number; value: number }): number {
+  let length = 1;
+  for (let bound = 10; bound <= value; bound *= 10) length += 1;
+  let rest = value;
+  for (let place = at + length - 1; place >= at; place -= 1) {
+    const tenth = Math.floor(rest / 10);
+    bytes[place] = ZERO + (rest - tenth * 10);
+    rest = tenth;
+  }
+  return at + length;
 }
 
 function grow(room: Room, { needed, used }: { needed: number; used: number }): void {
