@@ -49,7 +49,9 @@ async function doctor(names: readonly string[], flags: Flags): Promise<void> {
   try {
     for (const summary of wanted) {
       if (stopped.signal.aborted) break;
-      findings.push(await lookAt(summary, { data, asked: names.length > 0, signal: stopped.signal }));
+      const finding = await lookAt(summary, { data, asked: names.length > 0, signal: stopped.signal });
+      // What was interrupted says nothing about the agent.
+      if (!stopped.signal.aborted) findings.push(finding);
     }
   } finally {
     release();

@@ -6,7 +6,8 @@ import type { ModelSummary } from "../protocol/resources.ts";
 import type { Binaries } from "./binaries.ts";
 import type { Logger } from "./logger.ts";
 
-const PRINT_MS = 10_000;
+/** The first run of a fresh installation may set up a database first. */
+const PRINT_MS = 30_000;
 const PRINT_BYTES = 16 * 1024 * 1024;
 /** What a program offers changes with its configuration and logins, so it is asked again. */
 const FRESH_MS = 300_000;

@@ -29,6 +29,7 @@ export interface OpenCodeAgent {
 
 /** Which agents are installed changes seldom; the TUI asks for it seven times when it starts. */
 const FRESH_MS = 15_000;
+const PATIENCE_MS = 5_000;
 export const PLAN_MODE = "plan";
 
 export function openCatalogue(sessions: Sessions): Catalogue {
@@ -67,7 +68,7 @@ const modeAs = (name: string, description: string): OpenCodeAgent => ({
 });
 
 async function describeProvider(sessions: Sessions, { id, name }: AgentSummary): Promise<Provider> {
-  const { models, defaultModel } = await sessions.models(id).catch(() => ({ models: [], defaultModel: undefined }));
+  const { models = [], defaultModel } = await promptly(sessions.models(id));
   const own: ModelSummary = { id: DEFAULT_MODEL, name: `${name}'s own choice` };
   const all = [own, ...models.filter((model) => model.id !== DEFAULT_MODEL)];
   return {
@@ -79,6 +80,19 @@ async function describeProvider(sessions: Sessions, { id, name }: AgentSummary):
     models: Object.fromEntries(all.map((model) => [model.id, modelAs(id, model)])),
     defaultModel: defaultModel ?? DEFAULT_MODEL,
   };
+}
+
+/** A client that starts waits for this list: an agent that is slow to tell its models is listed without them first. */
+async function promptly(listing: ReturnType<Sessions["models"]>): Promise<Partial<Awaited<typeof listing>>> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<Record<string, never>>((resolve) => {
+    timer = setTimeout(resolve, PATIENCE_MS, {});
+  });
+  try {
+    return await Promise.race([listing.catch(() => ({})), late]);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 export type OpenCodeModel = ReturnType<typeof modelAs>;
