@@ -1,4 +1,4 @@
-/** Events as JSON lines. Deltas are nearly all there is, and all but three of their fields repeat: those are kept as bytes. */
+/** Events as JSON lines. Deltas are nearly all there is, and all but three of their fields repeat: kept as bytes. */
 import type { EventOf, UniversalEvent } from "../protocol/events.ts";
 import type { LinesWriter } from "./log/lines-writer.ts";
 
