@@ -6,18 +6,9 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { sessionId } from "../../src/protocol/ids.ts";
 import { operations } from "../../src/server/opencode/operations.ts";
-import { startDaemon } from "../support/daemon.ts";
 import { misfits, openCodeProblems, openCodeSchema } from "../support/dialects.ts";
 import { isIdle, listen, openCodeApi } from "../support/opencode-client.ts";
-
-const text = (words: string) => ({ parts: [{ type: "text", text: words }] });
-
-async function open(options: Parameters<typeof startDaemon>[0] = {}) {
-  const daemon = await startDaemon(options);
-  const base = `${daemon.url}/opencode`;
-  const api = openCodeApi(base, { directory: daemon.directory });
-  return { daemon, base, api, directory: daemon.directory };
-}
+import { openSurface, text } from "../support/opencode-surface.ts";
 
 const fits = (schema: string, value: unknown): void => {
   const validate = openCodeSchema(schema);
@@ -27,7 +18,7 @@ const fits = (schema: string, value: unknown): void => {
 
 describe("a turn", () => {
   test("is told once, in order, and the held request answers after its idle", async () => {
-    const { api, base, directory } = await open();
+    const { api, base, directory } = await openSurface();
     const listener = await listen(base, { directory });
     const { body: session } = await api.post("/session", {});
     fits("Session", session);
@@ -47,7 +38,7 @@ describe("a turn", () => {
   });
 
   test("can be read again: messages, one message, todos, children, diff, status", async () => {
-    const { api } = await open();
+    const { api } = await openSurface();
     const { body: session } = await api.post("/session", { title: "named" });
     expect(session.title).toBe("named");
     await api.post(`/session/${session.id}/message`, text("subagent"));
@@ -86,7 +77,7 @@ describe("a turn", () => {
   });
 
   test("keeps the client's message id, and does not run the same message twice", async () => {
-    const { api } = await open();
+    const { api } = await openSurface();
     const { body: session } = await api.post("/session", {});
     const prompt = { messageID: "msg_0123456789abABCDEFGHIJKLMN", ...text("echo once") };
     await api.post(`/session/${session.id}/message`, prompt);
@@ -98,7 +89,7 @@ describe("a turn", () => {
   });
 
   test("is aborted: the answer comes when it is over, with one error and one idle", async () => {
-    const { api, base, directory } = await open();
+    const { api, base, directory } = await openSurface();
     const listener = await listen(base, { directory });
     const { body: session } = await api.post("/session", {});
     expect((await api.post(`/session/${session.id}/prompt_async`, text("hang"))).status).toBe(204);
@@ -117,7 +108,7 @@ describe("a turn", () => {
   });
 
   test("a compaction is a summary and session.compacted", async () => {
-    const { api, base, directory } = await open();
+    const { api, base, directory } = await openSurface();
     const listener = await listen(base, { directory });
     const { body: session } = await api.post("/session", {});
     await api.post(`/session/${session.id}/message`, text("echo long talk"));
@@ -129,7 +120,7 @@ describe("a turn", () => {
 
 describe("requests", () => {
   test("a permission is listed, answered once; the second answer is a conflict, an unknown one 404", async () => {
-    const { api, base, directory } = await open();
+    const { api, base, directory } = await openSurface();
     const listener = await listen(base, { directory });
     const { body: session } = await api.post("/session", {});
     const held = api.post(`/session/${session.id}/message`, text("permission"));
@@ -156,7 +147,7 @@ describe("requests", () => {
   });
 
   test("a client that comes late is told what waits, on both streams", async () => {
-    const { api, base, directory } = await open();
+    const { api, base, directory } = await openSurface();
     const first = await listen(base, { directory });
     const { body: session } = await api.post("/session", {});
     await api.post(`/session/${session.id}/prompt_async`, text("question"));
@@ -176,7 +167,7 @@ describe("requests", () => {
   });
 
   test("a question can be rejected; a session that denies questions rejects them by itself", async () => {
-    const { api, base, directory } = await open();
+    const { api, base, directory } = await openSurface();
     const listener = await listen(base, { directory });
     const deny = { permission: "question", pattern: "*", action: "deny" };
     const { body: session } = await api.post("/session", { permission: [deny] });
@@ -185,90 +176,9 @@ describe("requests", () => {
   });
 });
 
-describe("streams", () => {
-  test("two clients hear the same, each other's prompts among it", async () => {
-    const { api, base, directory } = await open();
-    const clients = await Promise.all([listen(base, { directory }), listen(base, { directory })]);
-    const { body: session } = await api.post("/session", {});
-    await api.post(`/session/${session.id}/message`, text("echo for both"));
-    await Promise.all(clients.map((client) => client.until(isIdle(session.id))));
-    const [one, other] = clients.map(({ heard }) => heard.filter(({ id }) => id !== null));
-    expect(one).toEqual(other);
-  });
-
-  test("go on after any id, missing nothing and repeating nothing", async () => {
-    const { api, base, directory } = await open();
-    const whole = await listen(base, { directory });
-    const { body: session } = await api.post("/session", {});
-    await api.post(`/session/${session.id}/message`, text("tool"));
-    await whole.until(isIdle(session.id));
-    const all = whole.heard.filter(({ id }) => id !== null);
-    expect(all.length).toBeGreaterThan(20);
-    for (const [index, { id }] of all.entries()) {
-      const again = await listen(base, { directory, after: id ?? "" });
-      if (index < all.length - 1) await again.until(isIdle(session.id));
-      again.close();
-      expect(again.heard.filter((one) => one.id !== null)).toEqual(all.slice(index + 1));
-    }
-  });
-
-  test("/event tells of one directory, /global/event of all", async () => {
-    const { api, base, daemon } = await open();
-    const elsewhere = await listen(base, { directory: "/nowhere/else" });
-    const everywhere = await listen(base, { path: "/global/event" });
-    const { body: session } = await api.post("/session", {});
-    await api.post(`/session/${session.id}/message`, text("echo hi"));
-    await everywhere.until(isIdle(session.id));
-    expect(everywhere.heard.filter(({ id }) => id !== null).every((one) => one.directory === daemon.directory)).toBe(
-      true,
-    );
-    expect(elsewhere.heard.map(({ event }) => event.type)).toEqual(["server.connected"]);
-  });
-
-  test("a poll of the status never disagrees with what was heard", async () => {
-    const { api, base, directory } = await open();
-    const listener = await listen(base, { directory });
-    const { body: session } = await api.post("/session", {});
-    let running = true;
-    const turns = (async () => {
-      for (const prompt of ["echo a", "tool", "retry", "error", "subagent"]) {
-        await api.post(`/session/${session.id}/message`, text(prompt));
-      }
-      running = false;
-    })();
-    const statusHeard = (upTo: number): string =>
-      listener.heard
-        .slice(0, upTo)
-        .flatMap(({ event }) =>
-          event.type === "session.status" && event.properties.sessionID === session.id
-            ? [event.properties.status.type]
-            : [],
-        )
-        .at(-1) ?? "idle";
-    const polls: { readonly from: number; readonly to: number; readonly status: string }[] = [];
-    while (running) {
-      const from = listener.heard.length;
-      const { body } = await api.get("/session/status");
-      polls.push({ from, to: listener.heard.length, status: body[session.id]?.type ?? "idle" });
-    }
-    // What was polled was the truth at some moment between what had been heard before and by the end of the next poll.
-    for (const [index, { from, status }] of polls.entries()) {
-      const to = polls[index + 1]?.to ?? listener.heard.length;
-      const possible = Array.from({ length: to - from + 1 }, (_, offset) => statusHeard(from + offset));
-      expect(possible).toContain(status);
-    }
-    expect(new Set(polls.map(({ status }) => status)).size).toBeGreaterThan(1);
-    await turns;
-    expect(statusHeard(listener.heard.length)).toBe("idle");
-    expect(
-      openCodeProblems(listener.heard.map(({ event }) => event).filter(({ type }) => type !== "server.connected")),
-    ).toEqual([]);
-  });
-});
-
 describe("sessions", () => {
   test("made on /v1 are here, and made here are there", async () => {
-    const { daemon, api, base, directory } = await open();
+    const { daemon, api, base, directory } = await openSurface();
     const listener = await listen(base, { directory });
     await daemon.sessions.create(sessionId("made-on-v1"), { agent: "mock", directory });
     const created = await listener.until(({ type }) => type === "session.created");
@@ -284,7 +194,7 @@ describe("sessions", () => {
   });
 
   test("are renamed, forked and deleted, and others hear of it", async () => {
-    const { api, base, directory } = await open();
+    const { api, base, directory } = await openSurface();
     const listener = await listen(base, { directory });
     const { body: session } = await api.post("/session", {});
     await api.post(`/session/${session.id}/message`, text("echo first words"));
@@ -300,7 +210,7 @@ describe("sessions", () => {
   });
 
   test("take the agent of the first prompt's model; later another agent is refused", async () => {
-    const { api, daemon } = await open({ defaultAgent: "builtin" });
+    const { api, daemon } = await openSurface({ defaultAgent: "builtin" });
     const { body: session } = await api.post("/session", {});
     expect(session.model.providerID).toBe("builtin");
     const model = { providerID: "mock", modelID: "default" };
@@ -319,7 +229,7 @@ describe("sessions", () => {
 
 describe("the rest", () => {
   test("what describes the server fits OpenCode's schemas", async () => {
-    const { api } = await open();
+    const { api } = await openSurface();
     for (const provider of (await api.get("/provider")).body.all) fits("Provider", provider);
     for (const provider of (await api.get("/config/providers")).body.providers) fits("Provider", provider);
     for (const agent of (await api.get("/agent")).body) fits("Agent", agent);
@@ -334,7 +244,7 @@ describe("the rest", () => {
   });
 
   test("files are those of the directory, and of no other", async () => {
-    const { api, directory } = await open();
+    const { api, directory } = await openSurface();
     mkdirSync(join(directory, "src"));
     writeFileSync(join(directory, "src", "needle.txt"), "hay\nneedle here\n");
     writeFileSync(join(directory, "secret"), "outside");
@@ -354,7 +264,7 @@ describe("the rest", () => {
   });
 
   test("every operation of OpenCode's document answers, and never with a page or a fake success", async () => {
-    const { base } = await open();
+    const { base } = await openSurface();
     for (const operation of operations) {
       const [method = "", path = ""] = operation.split(" ");
       if (path.endsWith("/event") || path.endsWith("connect")) continue;
@@ -369,7 +279,7 @@ describe("the rest", () => {
   });
 
   test("the token is taken as Bearer and as a Basic password", async () => {
-    const { base, directory } = await open({ token: "secret-token" });
+    const { base, directory } = await openSurface({ token: "secret-token" });
     const asked = async (authorization?: string) =>
       (
         await fetch(
@@ -384,7 +294,7 @@ describe("the rest", () => {
   });
 
   test("at the root too, where that is asked for, and with another agent by its address", async () => {
-    const { daemon, directory } = await open({ opencodeRoot: true });
+    const { daemon, directory } = await openSurface({ opencodeRoot: true });
     expect((await openCodeApi(daemon.url, { directory }).get("/config")).body.model).toBe("mock/default");
     const builtin = openCodeApi(`${daemon.url}/opencode/@builtin`, { directory });
     expect((await builtin.get("/config")).body.model).toBe("builtin/default");
