@@ -2,13 +2,14 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { claude } from "../src/adapters/claude/index.ts";
 import { mock } from "../src/adapters/mock/index.ts";
 import type { Adapter } from "../src/core/adapter.ts";
 import { convertLines, openConverter } from "../src/core/convert.ts";
 import { type Recorded, readRecorded, recordedFrom } from "../src/dialects/recording.ts";
 import { isShape } from "../src/dialects/shape.ts";
 import type { UniversalEvent } from "../src/protocol/events.ts";
-import { transcriptsFolder } from "./support/transcripts.ts";
+import { transcriptsFolder, transcriptsOf } from "./support/transcripts.ts";
 
 interface OwnForm {
   readonly t: number;
@@ -182,5 +183,25 @@ describe("several sessions in one stream", () => {
     for (const entry of interleaved()) converter.step(entry);
     converter.step({ type: "line", from: "agent", line: { type: "nonsense" }, at: null, place: 99 });
     expect(converter.misread()).toMatchObject({ count: 1, first: [{ place: 99 }] });
+  });
+});
+
+describe("what an agent printed, and nothing else", () => {
+  // The form of `claude … > file`: no times but those in some lines, no host, no word of the process's end.
+  const bare = transcriptsOf(claude).map(({ name, recording }) => ({
+    name,
+    printed: recording.flatMap((entry) => (entry.type === "line" && entry.from === "agent" ? [entry.line] : [])),
+  }));
+
+  test.each(bare)("$name: time that was not told does not pass", ({ printed }) => {
+    const ends = convert(printed, claude).flatMap((event) => (event.type === "turn.ended" ? [event.data] : []));
+    expect(ends.filter(({ evidence }) => evidence === "watchdog")).toEqual([]);
+  });
+
+  test("a read and an edit are one turn", () => {
+    const printed = bare.find(({ name }) => name === "claude/read-edit")?.printed ?? [];
+    const events = convert(printed, claude);
+    expect(typesOf(events).filter((type) => type.startsWith("turn."))).toEqual(["turn.started", "turn.ended"]);
+    expect(events.at(-1)).toMatchObject({ data: { reason: "completed", evidence: "signal" } });
   });
 });

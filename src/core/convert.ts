@@ -77,6 +77,8 @@ interface State {
   /** Our requests that name no thread: they are told where their answers go. */
   readonly asked: Map<string, Timed<Input>>;
   at: number;
+  /** The first time that was told. Lines before it have none, and nothing is due from the years in between. */
+  clockFrom: number | null;
   events: UniversalEvent[];
   misread: { count: number; readonly first: { readonly place: number; readonly error: string }[]; latest: number };
 }
@@ -91,6 +93,7 @@ export function openConverter({ adapter, includeRaw = false }: ConvertOptions): 
     early: [],
     asked: new Map(),
     at: 0,
+    clockFrom: null,
     events: [],
     misread: { count: 0, first: [], latest: 0 },
   };
@@ -127,6 +130,7 @@ type NameFinder = (line: Input) => string | null;
 function take(state: State, recorded: Recorded, name: NameFinder | null): void {
   // A recording that goes back in time, or does not tell it, stands still.
   state.at = Math.max(state.at, recorded.at ?? 0);
+  if (recorded.at !== null) state.clockFrom ??= recorded.at;
   const { at } = state;
   if (recorded.type === "exit") return disconnect(state, { ...recorded, at });
   const input: Timed<Input> = { ...recorded, at };
@@ -250,7 +254,8 @@ function responseOf(line: unknown): { readonly id: string; readonly status: numb
 function feed(state: State, member: Member, input: SessionInput): void {
   const { session } = member;
   // What would have been due before this line came.
-  for (let due = session.wakeAt(); due !== null && due < input.at; ) {
+  const isDue = (due: number): boolean => due < input.at && state.clockFrom !== null && due >= state.clockFrom;
+  for (let due = session.wakeAt(); due !== null && isDue(due); ) {
     gather(state, session.step({ type: "tick", at: due }));
     const next = session.wakeAt();
     if (next === due) break;
