@@ -1,4 +1,4 @@
-/** `npm run bench [-- --quick] [flood]`: measurements side by side with a baseline, told as ratios. */
+/** `npm run bench [-- --quick] [flood] [convert]`: measurements side by side with a baseline, told as ratios. */
 import { playAgent } from "./agent.ts";
 import { playRelay } from "./relay.ts";
 import { measureAll } from "./report.ts";

@@ -1,15 +1,23 @@
 /** Runs the measurements that were asked for and tells them as ratios. */
+import { measureConvert } from "./convert.ts";
 import { type FloodResult, type FloodRun, flood } from "./flood.ts";
 
 export async function measureAll(words: readonly string[]): Promise<void> {
   const quick = words.includes("--quick");
   const names = words.filter((word) => !word.startsWith("-"));
-  const unknown = names.filter((name) => name !== "flood");
+  const unknown = names.filter((name) => name !== "flood" && name !== "convert");
   if (unknown.length > 0) {
-    console.error(`There is no measurement called ${unknown.join(", ")}. There is: flood`);
+    console.error(`There is no measurement called ${unknown.join(", ")}. There are: flood, convert`);
     process.exitCode = 2;
     return;
   }
+  if (names.length === 0 || names.includes("flood")) await measureFlood({ quick });
+  if (names.includes("convert") || (names.length === 0 && !quick)) {
+    if (!(await measureConvert())) process.exitCode = 1;
+  }
+}
+
+async function measureFlood({ quick }: { readonly quick: boolean }): Promise<void> {
   const rounds = quick ? 9 : 21;
   const rows: string[][] = [["", "deliveries/s", "best", "of the relay's", "lost", "CPU s", "peak MiB"]];
   let good = true;
