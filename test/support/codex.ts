@@ -4,23 +4,9 @@ import type { AdapterInput, AgentCommand, LaunchOptions, Send } from "../../src/
 import type { Report } from "../../src/core/report.ts";
 import { isRpcLine, type RpcLine } from "../../src/core/rpc.ts";
 import { promptId } from "../../src/protocol/ids.ts";
+import { plainOptions } from "./launch-options.ts";
 
-export const options: LaunchOptions = {
-  session_id: "s1",
-  directory: "/workspace",
-  resume: null,
-  fork: false,
-  model: null,
-  variant: null,
-  mode: null,
-  permission_mode: "default",
-  system_prompt: null,
-  mcp: {},
-  env: {},
-  binary: null,
-  prompt: null,
-  asRoot: false,
-};
+export const options: LaunchOptions = { ...plainOptions, session_id: "s1" };
 
 export const THREAD = "thread-1";
 export const threadResult = { thread: { id: THREAD, cliVersion: "0.166.0", cwd: "/workspace" }, model: "gpt-5.5" };

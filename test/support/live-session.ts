@@ -5,6 +5,7 @@ import { openSession, type Session } from "../../src/core/session.ts";
 import type { Command } from "../../src/protocol/commands.ts";
 import type { EventOf, EventType, UniversalEvent } from "../../src/protocol/events.ts";
 import { promptId, sessionId } from "../../src/protocol/ids.ts";
+import { plainOptions } from "./launch-options.ts";
 
 export type Request = Extract<Send, { type: "send.request" }>;
 
@@ -29,22 +30,7 @@ export interface LiveSession {
 
 type DistributiveOmit<Union, Key extends PropertyKey> = Union extends unknown ? Omit<Union, Key> : never;
 
-export const launchOptions: LaunchOptions = {
-  session_id: "s",
-  directory: "/workspace",
-  resume: null,
-  fork: false,
-  model: null,
-  variant: null,
-  mode: null,
-  permission_mode: "default",
-  system_prompt: null,
-  mcp: {},
-  env: {},
-  binary: null,
-  prompt: null,
-  asRoot: false,
-};
+export const launchOptions: LaunchOptions = plainOptions;
 
 export function liveSession(adapter: Adapter, policy: Partial<TurnPolicy> = {}): LiveSession {
   const session = openSession({ sessionId: sessionId("s"), adapter, policy: { ...defaultPolicy, ...policy } });

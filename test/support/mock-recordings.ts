@@ -2,6 +2,7 @@
 import type { LaunchOptions } from "../../src/core/adapter.ts";
 import { isMockLine, type MockHears } from "../../src/dialects/mock.ts";
 import { createMock } from "../../src/mock/index.ts";
+import { plainOptions } from "./launch-options.ts";
 import type { About } from "./transcripts.ts";
 
 type Reply = Extract<MockHears, { type: "answer" }>["reply"];
@@ -179,22 +180,7 @@ export async function recordMock({ steps }: MockRecording): Promise<RecordedLine
   return lines;
 }
 
-export const launchOptions: LaunchOptions = {
-  session_id: "demo",
-  directory: "/workspace",
-  resume: null,
-  fork: false,
-  model: null,
-  variant: null,
-  mode: null,
-  permission_mode: "default",
-  system_prompt: null,
-  mcp: {},
-  env: {},
-  binary: null,
-  prompt: null,
-  asRoot: false,
-};
+export const launchOptions: LaunchOptions = { ...plainOptions, session_id: "demo" };
 
 /** The mock waits for nobody but us: after a round of the event loop in which it said nothing, it is our turn. */
 async function silence(lines: readonly unknown[]): Promise<void> {

@@ -10,6 +10,7 @@ import { stepMachine } from "../../src/core/turn.ts";
 import type { UniversalEvent } from "../../src/protocol/events.ts";
 import { UniversalEvent as EventSchema } from "../../src/protocol/events.ts";
 import { promptId, sessionId } from "../../src/protocol/ids.ts";
+import { plainOptions as options } from "../support/launch-options.ts";
 import { transparent } from "../support/transparent.ts";
 import { alphabet, inputFor, type Letter, play, startDriver } from "./driver.ts";
 import { observe, startObserver } from "./invariants.ts";
@@ -52,23 +53,6 @@ function asSessionInput(input: MachineInput): SessionInput {
   if (input.type === "connected") return { type: "connected", first: true, options, at: input.at };
   return input.type === "proposals" ? { type: "tick", at: input.at } : input;
 }
-
-const options = {
-  session_id: "s",
-  directory: "/workspace",
-  resume: null,
-  fork: false,
-  model: null,
-  variant: null,
-  mode: null,
-  permission_mode: "default",
-  system_prompt: null,
-  mcp: {},
-  env: {},
-  binary: null,
-  prompt: null,
-  asRoot: false,
-} as const;
 
 /** Plays letters on a session; a shadow driver chooses the keys. */
 function playSession(session: Session, letters: readonly Letter[]): UniversalEvent[] {

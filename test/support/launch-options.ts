@@ -1,0 +1,19 @@
+/** A session that asks its agent for nothing in particular. */
+import type { LaunchOptions } from "../../src/core/adapter.ts";
+
+export const plainOptions: LaunchOptions = {
+  session_id: "s",
+  directory: "/workspace",
+  resume: null,
+  fork: false,
+  model: null,
+  variant: null,
+  mode: null,
+  permission_mode: "default",
+  system_prompt: null,
+  mcp: {},
+  env: {},
+  binary: null,
+  prompt: null,
+  asRoot: false,
+};
