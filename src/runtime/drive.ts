@@ -18,7 +18,7 @@ import type { Ticker } from "./ticker.ts";
 /** One committed group holds about this much, so that a reader who wants one event need not read many. */
 const GROUP_BYTES = 256 * 1024;
 /** How much may wait to be stepped before the agent is held back, and when it may go on. */
-const BEHIND_BYTES = 1024 * 1024;
+const BEHIND_BYTES = 512 * 1024;
 const CAUGHT_UP_BYTES = 256 * 1024;
 /** What a waiting line takes besides its text, about: many short ones are not to fill memory either. */
 const ENTRY_BYTES = 512;
@@ -92,22 +92,7 @@ interface State extends DriveOptions {
 }
 
 export function openDrive(options: DriveOptions): Drive {
-  const state: State = {
-    ...options,
-    pace: startPace(options.session.snapshot()),
-    encode: openEncoder(),
-    queue: [],
-    queued: 0,
-    behind: false,
-    busy: false,
-    stuckOn: null,
-    retries: 0,
-    retryTimer: null,
-    wakeTimer: null,
-    wakeTime: Number.POSITIVE_INFINITY,
-    settled: [],
-    closed: false,
-  };
+  const state = startState(options);
   const beating = { beat: () => beat(state, beating) };
   const push = (entry: Entry): void => {
     if (state.closed) {
@@ -146,6 +131,39 @@ export function openDrive(options: DriveOptions): Drive {
       if (state.wakeTimer !== null) clearTimeout(state.wakeTimer);
       if (state.retryTimer !== null) clearTimeout(state.retryTimer);
     },
+  };
+}
+
+/**
+ * Field by field: objects made by spreading differ in the engine's eyes from session to session, and the code that
+ * every line runs through would be compiled anew for each.
+ */
+function startState(options: DriveOptions): State {
+  return {
+    id: options.id,
+    session: options.session,
+    settings: options.settings,
+    log: options.log,
+    ticker: options.ticker,
+    redactor: options.redactor,
+    logger: options.logger,
+    perform: options.perform,
+    resume: options.resume,
+    onStored: options.onStored,
+    onBroken: options.onBroken,
+    pace: startPace(options.session.snapshot()),
+    encode: openEncoder(),
+    queue: [],
+    queued: 0,
+    behind: false,
+    busy: false,
+    stuckOn: null,
+    retries: 0,
+    retryTimer: null,
+    wakeTimer: null,
+    wakeTime: Number.POSITIVE_INFINITY,
+    settled: [],
+    closed: false,
   };
 }
 
