@@ -9,6 +9,7 @@ import { htmlToText } from "../../src/builtin/tools/html.ts";
 import { findTool, tools } from "../../src/builtin/tools/index.ts";
 import { replaceText } from "../../src/builtin/tools/replace.ts";
 import { findRipgrep } from "../../src/builtin/tools/ripgrep.ts";
+import { describeNeeding } from "../support/requires.ts";
 import { type Bench, openBench } from "../support/tools.ts";
 
 const free = (): Bench => openBench({ mode: "bypass" });
@@ -303,9 +304,9 @@ describe("glob, grep and list", async () => {
 
   // With FRANCA_TEST_RIPGREP, or rg on the path.
   const ripgrep = process.env.FRANCA_TEST_RIPGREP ?? (await findRipgrep(process.env.PATH));
-  test
-    .skipIf(ripgrep === null)
-    .each([
+  const missing = ripgrep === null ? "it needs rg on the path (Debian's package ripgrep)" : null;
+  describeNeeding("with the real ripgrep", { missing }, () => {
+    test.each([
       { pattern: "need.e" },
       { pattern: "needle", include: "*.log" },
       { pattern: "needle", include: "*.{ts,log}" },
@@ -313,12 +314,13 @@ describe("glob, grep and list", async () => {
       { pattern: "needle", path: "src/a.ts" },
       { pattern: "needle", path: "src/deep" },
       { pattern: "absent" },
-    ])("the real ripgrep finds the same: %j", async (input) => {
-    const plain = furnished();
-    const fast = openBench({ mode: "bypass", ripgrep });
-    put(fast, files);
-    writeFileSync(join(fast.directory, "binary"), "needle\0binary");
-    expect(await outputOf(fast, "grep", input)).toBe(await outputOf(plain, "grep", input));
+    ])("the same is found: %j", async (input) => {
+      const plain = furnished();
+      const fast = openBench({ mode: "bypass", ripgrep });
+      put(fast, files);
+      writeFileSync(join(fast.directory, "binary"), "needle\0binary");
+      expect(await outputOf(fast, "grep", input)).toBe(await outputOf(plain, "grep", input));
+    });
   });
 
   test.each<[string, string, boolean]>([
