@@ -6,8 +6,6 @@ export default defineConfig({
     include: ["test/agents/**/*.test.ts"],
     testTimeout: 120_000,
     hookTimeout: 120_000,
-    // A real binary on a machine that is busy elsewhere may be late once; what fails twice is broken.
-    retry: 1,
     maxWorkers: 1,
     fileParallelism: false,
   },

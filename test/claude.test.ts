@@ -10,6 +10,7 @@ import { ClaudeLineSchema } from "../src/dialects/claude-schema.ts";
 import type { Command } from "../src/protocol/commands.ts";
 import type { EventOf, EventType, UniversalEvent } from "../src/protocol/events.ts";
 import { promptId, sessionId } from "../src/protocol/ids.ts";
+import { plainOptions } from "./support/launch-options.ts";
 import { transcriptsOf } from "./support/transcripts.ts";
 
 const lines = transcriptsOf(claude).flatMap(({ recording }) =>
@@ -37,22 +38,7 @@ describe("guard and schema", () => {
   });
 });
 
-const options: LaunchOptions = {
-  session_id: "s",
-  directory: "/workspace",
-  resume: null,
-  fork: false,
-  model: null,
-  variant: null,
-  mode: null,
-  permission_mode: "default",
-  system_prompt: null,
-  mcp: {},
-  env: {},
-  binary: "/bin/claude",
-  prompt: null,
-  asRoot: false,
-};
+const options: LaunchOptions = { ...plainOptions, binary: "/bin/claude" };
 
 describe("launch", () => {
   test("asks for the richest protocol, and passes only what was asked for", () => {

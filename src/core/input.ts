@@ -5,7 +5,7 @@ import type { Command, Prompt } from "../protocol/commands.ts";
 import type { SessionMetadata, UniversalEvent } from "../protocol/events.ts";
 import type { PromptId, TurnId } from "../protocol/ids.ts";
 import type { FinishTodos, Unattended } from "../protocol/resources.ts";
-import type { Exit, LaunchOptions, Send } from "./adapter.ts";
+import type { AdapterInput, Send } from "./adapter.ts";
 
 /** What a plugin says when a turn is about to settle. */
 export interface Proposal {
@@ -18,20 +18,11 @@ export interface Proposal {
 export type SessionInput =
   /** The session exists: what is known of it before the agent has said anything. Live only, once, first. */
   | { readonly type: "opened"; readonly metadata: SessionMetadata; readonly title?: string; readonly at: number }
-  /** A native line as parsed JSON. `host` lines occur in recordings only: live, we know what we said. */
-  | { readonly type: "line"; readonly from: "agent" | "host"; readonly line: unknown; readonly at: number }
+  /** What the agent and its connection say. `host` lines occur in recordings only: live, we know what we said. */
+  | Exclude<AdapterInput<unknown>, { type: "command" }>
   /** A native line that is no JSON, or is too long to keep. */
   | { readonly type: "unreadable"; readonly text: string; readonly error: string; readonly at: number }
   | { readonly type: "command"; readonly command: Command; readonly at: number }
-  | { readonly type: "connected"; readonly first: boolean; readonly options: LaunchOptions; readonly at: number }
-  | { readonly type: "disconnected"; readonly exit: Exit; readonly at: number }
-  | {
-      readonly type: "response";
-      readonly id: string;
-      readonly status: number;
-      readonly body: unknown;
-      readonly at: number;
-    }
   /** The daemon died in mid-turn and is back: said once, right after opening a session whose turn was open. */
   | { readonly type: "restarted"; readonly at: number }
   /** What plugins answered to a `settle` effect. */
@@ -48,8 +39,7 @@ export type SessionInput =
       readonly code: string;
       readonly details?: unknown;
       readonly at: number;
-    }
-  | { readonly type: "tick"; readonly at: number };
+    };
 
 /** What the edge does after it has appended the events, in this order. */
 export type Effect =

@@ -1,5 +1,4 @@
 /** The turn machine: the only place that decides when a turn begins and ends. Pure; its clock is the inputs' `at`. */
-import type { Command } from "../protocol/commands.ts";
 import type { SessionMetadata } from "../protocol/events.ts";
 import type { SessionId } from "../protocol/ids.ts";
 import type { Adapter, Exit } from "./adapter.ts";
@@ -7,7 +6,7 @@ import { expire } from "./clock.ts";
 import { onCommand } from "./commands.ts";
 import { unreachable } from "./fold.ts";
 import { startGovernor } from "./governor.ts";
-import type { Proposal, TurnPolicy } from "./input.ts";
+import type { SessionInput, TurnPolicy } from "./input.ts";
 import { forgetClosed, startLedger } from "./items.ts";
 import { closeLeftovers, conclude, finishAsSignalled, finishTurn, runQueue } from "./lifecycle.ts";
 import { emit, type MachineOutput, type MachineState, ours } from "./machine-state.ts";
@@ -27,28 +26,15 @@ export interface MachineOptions {
   readonly foreign: boolean;
 }
 
+/** What a session is told, with native lines already heard by the adapter. */
 export type MachineInput =
-  | { readonly type: "opened"; readonly metadata: SessionMetadata; readonly title?: string; readonly at: number }
+  | Extract<
+      SessionInput,
+      { type: "opened" | "command" | "disconnected" | "restarted" | "proposals" | "notice" | "tick" }
+    >
   /** All that one native line gave; none when it said nothing new, which is still a sign of life. */
   | { readonly type: "heard"; readonly reports: readonly Report[]; readonly at: number }
-  | { readonly type: "command"; readonly command: Command; readonly at: number }
-  | { readonly type: "connected"; readonly at: number }
-  | { readonly type: "disconnected"; readonly exit: Exit; readonly at: number }
-  | { readonly type: "restarted"; readonly at: number }
-  | {
-      readonly type: "proposals";
-      readonly turn_id: string;
-      readonly proposals: readonly Proposal[];
-      readonly at: number;
-    }
-  | {
-      readonly type: "notice";
-      readonly message: string;
-      readonly code: string;
-      readonly details?: unknown;
-      readonly at: number;
-    }
-  | { readonly type: "tick"; readonly at: number };
+  | { readonly type: "connected"; readonly at: number };
 
 export function startMachine({ sessionId, adapter, policy, connected, foreign }: MachineOptions): MachineState {
   const { echoesPrompts, steer, oneTurn = false } = adapter.capabilities;
