@@ -13,6 +13,7 @@ import type {
   SessionSummary,
 } from "../protocol/resources.ts";
 import type { Sessions } from "../runtime/contract.ts";
+import { eventsOf } from "../runtime/log/group.ts";
 import { type LoadedSettings, loadSettings } from "./config.ts";
 import { UsageError } from "./usage.ts";
 
@@ -110,14 +111,10 @@ const ALIVE_MS = 3_600_000;
 
 /** Sessions of this process, as commands see them. */
 export function embeddedDoor(sessions: Sessions): Door {
-  const decoder = new TextDecoder();
   // An agent that is silent leaves nothing that would keep this process from ending in the middle of its turn.
   const alive = setInterval(() => {}, ALIVE_MS);
   async function* follow(id: string, query: FollowQuery): AsyncGenerator<UniversalEvent> {
-    for await (const { bytes, first } of sessions.follow(sessionId(id), query)) {
-      const lines = decoder.decode(bytes).split("\n");
-      for (const line of lines.slice(Math.max(0, query.after + 1 - first), -1)) yield JSON.parse(line);
-    }
+    for await (const group of sessions.follow(sessionId(id), query)) yield* eventsOf(group, query.after);
   }
   return {
     url: null,

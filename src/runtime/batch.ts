@@ -4,9 +4,10 @@ import type { Snapshot } from "../core/snapshot.ts";
 import type { UniversalEvent } from "../protocol/events.ts";
 import { type PromptId, promptId, type SessionId } from "../protocol/ids.ts";
 import { encodeSnapshot } from "./checkpoint.ts";
-import type { WriteEvent } from "./encode.ts";
-import type { Append, Encoded, PromptChange, SessionSettings } from "./log/contract.ts";
+import type { Append, Packed, PromptChange, SessionSettings } from "./log/contract.ts";
 import { type LinesWriter, makeRoom, openLinesWriter } from "./log/lines-writer.ts";
+import { openNativePacker } from "./log/native-packing.ts";
+import { openPacker } from "./log/packing.ts";
 import type { Redactor } from "./redact.ts";
 import { itemNumber, summarise } from "./summary.ts";
 
@@ -23,7 +24,7 @@ export interface Origin {
 
 export interface Batch {
   readonly add: (output: SessionOutput, origin: Origin | null) => void;
-  /** How much is encoded so far. */
+  /** How much there is so far: native lines, and events as they will be told. */
   readonly size: () => number;
   /** Null when nothing needs to be remembered. */
   readonly finish: () => Append | null;
@@ -54,19 +55,20 @@ export interface BatchOptions {
   readonly snapshot: () => Snapshot;
   readonly redactor: Redactor;
   readonly pace: Pace;
-  readonly encode: WriteEvent;
 }
 
 // A batch is finished before another one is begun, whichever session it is of.
 const eventRoom = makeRoom();
 const nativeRoom = makeRoom();
 
-export function openBatch({ id, settings, snapshot, redactor, pace, encode }: BatchOptions): Batch {
+export function openBatch({ id, settings, snapshot, redactor, pace }: BatchOptions): Batch {
   const noted: Noted = { prompts: [], items: [], turnEnded: false };
   const events = openLinesWriter(eventRoom);
+  const packer = openPacker(events);
   let first = 0;
   let last = 0;
   const native = openLinesWriter(nativeRoom);
+  const packNative = openNativePacker(native);
   let firstLine = 0;
   let lastLine = 0;
   return {
@@ -80,25 +82,26 @@ export function openBatch({ id, settings, snapshot, redactor, pace, encode }: Ba
       for (const event of output.events) {
         if (first === 0) first = event.sequence;
         last = event.sequence;
-        encode(event, events);
+        packer.add(event);
         if (event.type !== "item.delta") note(noted, { event, pace });
       }
       for (const record of output.native) {
         if (firstLine === 0) firstLine = record.line;
         lastLine = record.line;
-        writeNative(record, { lines: native, origin, redactor });
+        const { line, at, from } = record;
+        packNative({ line, at, from, text: nativeText(record, { origin, redactor }) });
       }
     },
-    size: () => events.size() + native.size(),
+    size: () => packer.told() + native.size(),
     finish() {
       const { prompts, items, turnEnded } = noted;
       if (events.size() === 0 && native.size() === 0 && prompts.length === 0) return null;
       pace.eventsSinceCheckpoint += events.size() === 0 ? 0 : last - first + 1;
-      pace.bytesSinceCheckpoint += events.size();
+      pace.bytesSinceCheckpoint += packer.told();
       return {
         session: id,
-        events: encoded(events, { first, last }),
-        native: encoded(native, { first: firstLine, last: lastLine }),
+        events: packed(events, { first, last }),
+        native: packed(native, { first: firstLine, last: lastLine }),
         prompts,
         items,
         summary: summarise({ id, settings, snapshot: snapshot() }),
@@ -149,33 +152,14 @@ function checkpoint(pace: Pace, snapshot: Snapshot) {
   return { sequence: snapshot.sequence, state };
 }
 
-const encoded = (writer: LinesWriter, { first, last }: { first: number; last: number }): Encoded | null =>
-  writer.size() === 0 ? null : { first, last, bytes: writer.finish() };
+const packed = (writer: LinesWriter, { first, last }: { first: number; last: number }): Packed | null =>
+  writer.size() === 0 ? null : { first, last, packed: writer.finish() };
 
-interface NativeContext {
-  readonly lines: LinesWriter;
-  readonly origin: Origin | null;
-  readonly redactor: Redactor;
-}
-
-function writeNative({ line, from, native, at }: NativeRecord, { lines, origin, redactor }: NativeContext): void {
-  const known = origin !== null && origin.value === native;
-  lines.text('{"line":');
-  lines.integer(line);
-  lines.text(`,"time":"${isoTime(at)}","from":"${from}","native":`);
-  lines.text(known ? origin.text : (JSON.stringify(redactor.value(native)) ?? "null"));
-  lines.text("}");
-  lines.endLine();
-}
-
-let lastAt = Number.NaN;
-let lastTime = "";
-
-/** Lines of one batch mostly share their millisecond. */
-function isoTime(at: number): string {
-  if (at !== lastAt) {
-    lastAt = at;
-    lastTime = new Date(at).toISOString();
-  }
-  return lastTime;
+function nativeText(
+  { native }: NativeRecord,
+  { origin, redactor }: { origin: Origin | null; redactor: Redactor },
+): string {
+  // A line that came with newlines in it, as events over HTTP may, is written anew.
+  if (origin !== null && origin.value === native && !origin.text.includes("\n")) return origin.text;
+  return JSON.stringify(redactor.value(native)) ?? "null";
 }

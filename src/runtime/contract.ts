@@ -15,7 +15,7 @@ import type {
   UpdateSession,
 } from "../protocol/resources.ts";
 
-/** A committed group of events of one session, encoded once. Readers share these bytes. */
+/** A committed group of events of one session. */
 export interface EventGroup {
   readonly session: SessionId;
   /** Sequence of the first and of the last event. */
@@ -23,10 +23,8 @@ export interface EventGroup {
   readonly last: number;
   /** Place among the groups of all sessions, for streams across sessions. Grows, never repeats. */
   readonly position: number;
-  /** The events as JSON lines, UTF-8, each ending in a newline. */
-  readonly bytes: Uint8Array;
-  /** Byte offset in `bytes` at which each event starts. */
-  readonly offsets: readonly number[];
+  /** As it is stored (log/packing.ts); `tell` and `eventsOf` make events of it. */
+  readonly packed: Uint8Array;
 }
 
 /** What a reader follows: events of one session from an offset, or of all sessions from a position. */

@@ -9,7 +9,6 @@ import { ApiError } from "../protocol/errors.ts";
 import type { SessionId } from "../protocol/ids.ts";
 import { type Origin, openBatch, type Pace, startPace } from "./batch.ts";
 import type { Heard } from "./connection/contract.ts";
-import { openEncoder, type WriteEvent } from "./encode.ts";
 import type { Append, EventLog, SessionSettings } from "./log/contract.ts";
 import type { Logger } from "./logger.ts";
 import type { Redactor } from "./redact.ts";
@@ -17,6 +16,12 @@ import type { Ticker } from "./ticker.ts";
 
 /** One committed group holds about this much, so that a reader who wants one event need not read many. */
 const GROUP_BYTES = 256 * 1024;
+/**
+ * While an agent floods us, lines are gathered a little before they are stored: a commit costs about the same for few
+ * lines as for many. So long for each line of the last group, and never longer than that.
+ */
+const REST_PER_LINE_MS = 0.02;
+const LONGEST_REST_MS = 4;
 /** How much may wait to be stepped before the agent is held back, and when it may go on. */
 const BEHIND_BYTES = 512 * 1024;
 const CAUGHT_UP_BYTES = 256 * 1024;
@@ -77,11 +82,13 @@ interface Waiter {
 
 interface State extends DriveOptions {
   readonly pace: Pace;
-  readonly encode: WriteEvent;
   readonly queue: Entry[];
   queued: number;
   behind: boolean;
   busy: boolean;
+  /** Until then lines only gather; whatever else comes does not wait. */
+  restUntil: number;
+  restTimer: NodeJS.Timeout | null;
   stuckOn: ApiError | null;
   retries: number;
   retryTimer: NodeJS.Timeout | null;
@@ -101,7 +108,7 @@ export function openDrive(options: DriveOptions): Drive {
     }
     state.queue.push(entry);
     state.queued += entry.size;
-    if (!state.busy) state.ticker.mark(beating);
+    if (!state.busy) begin(state, { beating, gathers: entry.origin !== null });
   };
   const put = (input: SessionInput, check: Entry["check"]): Promise<void> =>
     new Promise<void>((resolve, reject) => {
@@ -129,6 +136,7 @@ export function openDrive(options: DriveOptions): Drive {
     close() {
       state.closed = true;
       if (state.wakeTimer !== null) clearTimeout(state.wakeTimer);
+      if (state.restTimer !== null) clearTimeout(state.restTimer);
       if (state.retryTimer !== null) clearTimeout(state.retryTimer);
     },
   };
@@ -152,11 +160,12 @@ function startState(options: DriveOptions): State {
     onStored: options.onStored,
     onBroken: options.onBroken,
     pace: startPace(options.session.snapshot()),
-    encode: openEncoder(),
     queue: [],
     queued: 0,
     behind: false,
     busy: false,
+    restUntil: 0,
+    restTimer: null,
     stuckOn: null,
     retries: 0,
     retryTimer: null,
@@ -167,12 +176,26 @@ function startState(options: DriveOptions): State {
   };
 }
 
+interface Beginning {
+  readonly beating: { readonly beat: () => void };
+  /** What waits is nothing but lines of the agent, of which more may come at once. */
+  readonly gathers: boolean;
+}
+
+function begin(state: State, { beating, gathers }: Beginning): void {
+  const rest = gathers && state.queued < GROUP_BYTES ? state.restUntil - performance.now() : 0;
+  if (rest <= 0) state.ticker.mark(beating);
+  else state.restTimer ??= setTimeout(() => state.ticker.mark(beating), rest);
+}
+
 /** Steps what has arrived, up to a group's size, and stores what came of it. */
 function beat(state: State, beating: { readonly beat: () => void }): void {
   if (state.busy || state.closed || state.queue.length === 0) return;
   state.busy = true;
-  const { id, session, redactor, pace, encode } = state;
-  const batch = openBatch({ id, settings: state.settings(), snapshot: session.snapshot, redactor, pace, encode });
+  if (state.restTimer !== null) clearTimeout(state.restTimer);
+  state.restTimer = null;
+  const { id, session, redactor, pace } = state;
+  const batch = openBatch({ id, settings: state.settings(), snapshot: session.snapshot, redactor, pace });
   const effects: Effect[] = [];
   const done: Waiter[] = [];
   let taken = 0;
@@ -199,6 +222,7 @@ function beat(state: State, beating: { readonly beat: () => void }): void {
     if (batch.size() >= GROUP_BYTES) break;
   }
   state.queue.splice(0, taken);
+  state.restUntil = performance.now() + Math.min(taken * REST_PER_LINE_MS, LONGEST_REST_MS);
   const after = (): void => {
     try {
       if (broken !== null) throw broken.error;
@@ -279,7 +303,7 @@ function conclude(state: State, { effects, done, beating }: Concluding): void {
     state.behind = false;
     state.resume();
   }
-  if (state.queue.length > 0) state.ticker.mark(beating);
+  if (state.queue.length > 0) begin(state, { beating, gathers: state.queue.every(({ origin }) => origin !== null) });
   else {
     for (const { resolve } of state.settled) resolve();
     state.settled = [];

@@ -126,6 +126,7 @@ export async function discard(runtime: Runtime, { id }: Pick<Live, "id">): Promi
   const live = await runtime.live.get(id)?.catch(() => undefined);
   if (live !== undefined) shut(live);
   runtime.live.delete(id);
+  await live?.link.end({ unheard: true });
   await runtime.log.delete(id);
   runtime.tail.remove(id);
 }

@@ -106,8 +106,9 @@ async function deleteSession(runtime: Runtime, id: SessionId): Promise<void> {
   try {
     await withLive(runtime, id, terminate);
   } catch (error) {
-    // A session of an agent that is not there any more has nothing to end.
-    if (!(error instanceof ApiError) || error.code !== "unsupported_agent") throw error;
+    // A session of an agent that is not there any more has nothing to end. And where there is no room to say that it
+    // ends, it goes without a word: deleting is how room is made.
+    if (!(error instanceof ApiError) || !["unsupported_agent", "storage_error"].includes(error.code)) throw error;
   }
   await discard(runtime, { id });
 }

@@ -78,7 +78,7 @@ export function openTail(log: EventLog, { maxBytes = TAIL_BYTES }: { maxBytes?: 
 function publish(state: State, groups: readonly EventGroup[]): void {
   for (const group of groups) {
     state.ring.push(group);
-    state.bytes += group.bytes.length;
+    state.bytes += group.packed.length;
     const own = state.bySession.get(group.session);
     if (own === undefined) state.bySession.set(group.session, [group]);
     else own.push(group);
@@ -98,14 +98,14 @@ function evict(state: State): void {
   state.ring[state.start] = undefined;
   state.start += 1;
   if (group === undefined) return;
-  state.bytes -= group.bytes.length;
+  state.bytes -= group.packed.length;
   const own = state.bySession.get(group.session);
   own?.shift();
   if (own?.length === 0) state.bySession.delete(group.session);
 }
 
 function remove(state: State, id: SessionId): void {
-  for (const group of state.bySession.get(id) ?? []) state.bytes -= group.bytes.length;
+  for (const group of state.bySession.get(id) ?? []) state.bytes -= group.packed.length;
   state.ring = state.ring.slice(state.start).filter((group) => group?.session !== id);
   state.start = 0;
   state.bySession.delete(id);

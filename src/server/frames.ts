@@ -1,27 +1,18 @@
-/** Server-sent events from committed groups: encoded once as bytes, shared by every reader of the group. */
+/** Server-sent events from committed groups: made once as bytes, shared by the readers who keep up. */
 import type { EventGroup } from "../runtime/contract.ts";
 import { putInteger } from "../runtime/log/lines-writer.ts";
-
-/** A group as SSE frames. Frame `i` starts at byte `starts[i]`; the last start is the length. */
-export interface Frames {
-  readonly bytes: Buffer;
-  readonly starts: readonly number[];
-}
+import { type Told, tell } from "../runtime/log/telling.ts";
 
 const DATA = "\ndata: ";
 const ID = "id: ";
-const NEWLINE = 0x0a;
 const DOT = 0x2e;
 
-/** Puts down what a reader repeats to go on after an event, and gives the place behind it. */
+/** What a reader repeats to go on after an event: puts it down, and gives the place behind. */
 export type FrameId = (
   bytes: Buffer,
   at: number,
   event: { readonly group: EventGroup; readonly index: number },
 ) => number;
-
-/** Two numbers of sixteen digits at most, and what is between them. */
-const LONGEST_ID = 33;
 
 /** The event's sequence. */
 export const bySequence: FrameId = (bytes, at, { group, index }) =>
@@ -34,38 +25,40 @@ export const byPosition: FrameId = (bytes, at, { group, index }) => {
   return putInteger(bytes, { at: dot + 1, value: index });
 };
 
-const caches = new Map<FrameId, WeakMap<EventGroup, Frames>>([
-  [bySequence, new WeakMap()],
-  [byPosition, new WeakMap()],
+/** Readers who keep up want the same groups at about the same time; this much of them is kept. */
+const KEPT_BYTES = 4 * 1024 * 1024;
+
+interface Kept {
+  readonly frames: Map<EventGroup, Told>;
+  bytes: number;
+}
+
+const kept = new Map<FrameId, Kept>([
+  [bySequence, { frames: new Map(), bytes: 0 }],
+  [byPosition, { frames: new Map(), bytes: 0 }],
 ]);
 
-export function framesOf(group: EventGroup, id: FrameId): Frames {
-  const cache = caches.get(id);
-  const known = cache?.get(group);
+/** A group as SSE frames: frame `i` starts at byte `starts[i]`. */
+export function framesOf(group: EventGroup, id: FrameId): Told {
+  const known = kept.get(id)?.frames.get(group);
   if (known !== undefined) return known;
-  const made = encodeFrames(group, id);
-  cache?.set(group, made);
+  const made = tell(group.packed, (bytes, { at, index }) =>
+    put(bytes, id(bytes, put(bytes, at, ID), { group, index }), DATA),
+  );
+  keep(kept.get(id), { group, made });
   return made;
 }
 
-/** Each line of the group ends in a newline already: a frame needs its id before and one more newline after. */
-function encodeFrames(group: EventGroup, id: FrameId): Frames {
-  const { offsets } = group;
-  const source = Buffer.from(group.bytes.buffer, group.bytes.byteOffset, group.bytes.byteLength);
-  const room = Buffer.allocUnsafe(source.length + offsets.length * (ID.length + LONGEST_ID + DATA.length + 1));
-  const starts: number[] = [];
-  let at = 0;
-  for (let index = 0; index < offsets.length; index += 1) {
-    starts.push(at);
-    at = put(room, at, ID);
-    at = id(room, at, { group, index });
-    at = put(room, at, DATA);
-    at += source.copy(room, at, offsets[index], offsets[index + 1] ?? source.length);
-    room[at] = NEWLINE;
-    at += 1;
+/** The oldest are forgotten first. */
+function keep(store: Kept | undefined, { group, made }: { group: EventGroup; made: Told }): void {
+  if (store === undefined) return;
+  store.frames.set(group, made);
+  store.bytes += made.bytes.length;
+  for (const [old, { bytes }] of store.frames) {
+    if (store.bytes <= KEPT_BYTES || old === group) return;
+    store.frames.delete(old);
+    store.bytes -= bytes.length;
   }
-  starts.push(at);
-  return { bytes: room.subarray(0, at), starts };
 }
 
 /** For a few letters of ASCII, quicker than the calls that are made for much text. */
@@ -75,7 +68,7 @@ function put(bytes: Buffer, at: number, text: string): number {
 }
 
 /** The frames of a group from the event at `index` on. */
-export function framesFrom(frames: Frames, index: number): Buffer {
+export function framesFrom(frames: Told, index: number): Buffer {
   return index <= 0 ? frames.bytes : frames.bytes.subarray(frames.starts[index] ?? frames.bytes.length);
 }
 

@@ -5,7 +5,8 @@ import type { Proposal } from "../core/input.ts";
 import { openCodeFold } from "../projections/opencode/index.ts";
 import type { EventOf, UniversalEvent } from "../protocol/events.ts";
 import type { SessionId } from "../protocol/ids.ts";
-import type { EventGroup, Sessions } from "../runtime/contract.ts";
+import type { Sessions } from "../runtime/contract.ts";
+import { eventsOf } from "../runtime/log/group.ts";
 import type { Logger } from "../runtime/logger.ts";
 import type { Settlement } from "../runtime/options.ts";
 import type { Plugins } from "../runtime/plugins.ts";
@@ -89,9 +90,4 @@ async function askAbout({
 
 function ignoreAnswered(error: unknown): void {
   if (!(error instanceof Error && "code" in error && error.code === "already_answered")) throw error;
-}
-
-function eventsOf({ bytes }: EventGroup): UniversalEvent[] {
-  const lines = new TextDecoder().decode(bytes).split("\n");
-  return lines.filter((line) => line !== "").map((line): UniversalEvent => JSON.parse(line));
 }

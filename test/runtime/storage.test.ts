@@ -23,16 +23,16 @@ afterEach(async () => {
 });
 
 describe("a file that may not grow any more", () => {
-  const store = () => ({ kind: "sqlite" as const, folder, maxBytes: 3_000_000 });
+  const store = () => ({ kind: "sqlite" as const, folder, maxBytes: 900_000 });
 
   test("a flood stops, prompts are refused, and everything goes on when there is room", async () => {
     const opened = await open(null, { store: store() });
     sessions = opened;
     const old = session("old");
     await opened.create(old, { agent: "mock", directory: folder });
-    await turn(opened, old, "flood 2500");
+    await turn(opened, old, "flood 10000");
     await opened.create(id, { agent: "fake", directory: folder });
-    const { sequence } = await opened.prompt(id, { text: "flood 4000" });
+    const { sequence } = await opened.prompt(id, { text: "flood 10000" });
     // The log is full when it refuses what is asked of it.
     for (let refused = false; !refused; ) {
       await new Promise((resolve) => setTimeout(resolve, 20));
@@ -52,7 +52,7 @@ describe("a file that may not grow any more", () => {
     expect(ended.data).toMatchObject({ reason: "completed", evidence: "signal" });
     const log = await wholeLog(opened, id);
     expect(log.slice(0, published.length)).toEqual(published);
-    expect(count(log, "item.delta")).toBe(4_000);
+    expect(count(log, "item.delta")).toBe(10_000);
   });
 });
 

@@ -4,6 +4,7 @@ import { builtin } from "../../src/adapters/builtin/index.ts";
 import { createBuiltinAgent, historyFrom, readBuiltinConfig } from "../../src/builtin/index.ts";
 import { sessionId } from "../../src/protocol/ids.ts";
 import type { Sessions } from "../../src/runtime/contract.ts";
+import { tell } from "../../src/runtime/log/telling.ts";
 import { silentLogger } from "../../src/runtime/logger.ts";
 import { openSessions } from "../../src/runtime/sessions.ts";
 
@@ -32,6 +33,6 @@ const sessions: Sessions = await openSessions({
 const id = sessionId("s");
 await sessions.create(id, { agent: "builtin", directory, permissionMode: "bypass" });
 await sessions.prompt(id, { text: prompt });
-for await (const { bytes } of sessions.follow(id, { after: 0, signal: new AbortController().signal })) {
-  process.stdout.write(bytes);
+for await (const { packed } of sessions.follow(id, { after: 0, signal: new AbortController().signal })) {
+  process.stdout.write(tell(packed).bytes);
 }

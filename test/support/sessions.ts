@@ -7,6 +7,7 @@ import { createMock } from "../../src/mock/index.ts";
 import type { EventOf, EventType, UniversalEvent } from "../../src/protocol/events.ts";
 import { type SessionId, sessionId } from "../../src/protocol/ids.ts";
 import type { Sessions } from "../../src/runtime/contract.ts";
+import { eventsOf } from "../../src/runtime/log/group.ts";
 import { silentLogger } from "../../src/runtime/logger.ts";
 import type { RuntimeOptions } from "../../src/runtime/options.ts";
 import { openSessions } from "../../src/runtime/sessions.ts";
@@ -39,11 +40,7 @@ export async function* eventsAfter(
   { after = 0, signal = forever() }: { after?: number; signal?: AbortSignal } = {},
 ): AsyncGenerator<UniversalEvent> {
   for await (const group of sessions.follow(id, { after, signal })) {
-    const lines = Buffer.from(group.bytes).toString("utf8").trimEnd().split("\n");
-    for (const line of lines) {
-      const event: UniversalEvent = JSON.parse(line);
-      if (event.sequence > after) yield event;
-    }
+    yield* eventsOf(group, after);
   }
 }
 

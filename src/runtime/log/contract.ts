@@ -15,6 +15,8 @@ export interface SessionSettings {
   readonly create: CreateSession;
   /** The native conversation it branches off from, until it has one of its own. */
   readonly forkOf: string | null;
+  /** The message before which the branch begins; absent: at the end. */
+  readonly forkAt?: string;
 }
 
 export interface SessionRecord {
@@ -41,12 +43,11 @@ export interface PromptChange {
   readonly status: PromptStatus;
 }
 
-/** Lines that were encoded once: events, or native lines. */
-export interface Encoded {
+/** Lines as they are stored: events (log/packing.ts), or native lines (log/native-packing.ts). */
+export interface Packed {
   readonly first: number;
   readonly last: number;
-  /** JSON lines, UTF-8, each ending in a newline. */
-  readonly bytes: Uint8Array;
+  readonly packed: Uint8Array;
 }
 
 export interface Checkpoint {
@@ -57,8 +58,8 @@ export interface Checkpoint {
 /** All that one batch of inputs left to remember: stored together or not at all. */
 export interface Append {
   readonly session: SessionId;
-  readonly events: Encoded | null;
-  readonly native: Encoded | null;
+  readonly events: Packed | null;
+  readonly native: Packed | null;
   readonly prompts: readonly PromptChange[];
   /** Items that were completed: the number in their id, and the sequence that holds them. */
   readonly items: readonly { readonly number: number; readonly sequence: number }[];

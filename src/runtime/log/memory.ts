@@ -4,7 +4,8 @@ import type { SessionId } from "../../protocol/ids.ts";
 import type { NativeLine, SessionSummary } from "../../protocol/resources.ts";
 import type { EventGroup } from "../contract.ts";
 import type { Append, Checkpoint, EventLog, Owner, Run, SessionSettings, StoredPrompt } from "./contract.ts";
-import { firstAfter, makeGroup, parseLines } from "./group.ts";
+import { firstAfter } from "./group.ts";
+import { parseNative } from "./native-packing.ts";
 import { isSame } from "./sqlite-records.ts";
 import { noSession } from "./sqlite-store.ts";
 
@@ -95,7 +96,7 @@ function sessions(state: State): Sessions {
       const session = state.sessions.get(id);
       if (session !== undefined && session.owner !== null && isSame(session.owner, owner)) session.owner = null;
     },
-    size: () => state.all.reduce((bytes, group) => bytes + (group?.bytes.length ?? 0), 0),
+    size: () => state.all.reduce((bytes, group) => bytes + (group?.packed.length ?? 0), 0),
   };
 }
 
@@ -142,7 +143,7 @@ function append(state: State, entry: Append): void {
     throw new ApiError("session_owned", `Another process has written to session ${entry.session}.`);
   }
   session.summary = entry.summary;
-  if (native !== null) session.native.push(...parseLines<NativeLine>(native.bytes));
+  if (native !== null) session.native.push(...parseNative(native.packed));
   for (const { number, sequence } of entry.items) session.items.set(number, sequence);
   for (const { promptId, status } of entry.prompts) {
     const index = session.prompts.findIndex(({ prompt }) => prompt.prompt_id === promptId);
@@ -151,7 +152,7 @@ function append(state: State, entry: Append): void {
   }
   if (entry.checkpoint !== null) session.checkpoint = entry.checkpoint;
   if (events === null) return;
-  const group = makeGroup({ session: entry.session, position: state.all.length + 1, ...events });
+  const group = { session: entry.session, position: state.all.length + 1, ...events };
   session.last = events.last;
   session.groups.push(group);
   state.all.push(group);
@@ -171,7 +172,7 @@ function take(state: State, { groups, from, maxBytes }: Take): EventGroup[] {
     const group = groups[at];
     if (group === null || group === undefined) continue;
     taken.push(group);
-    bytes += group.bytes.length;
+    bytes += group.packed.length;
   }
   state.work.rows += taken.length;
   state.work.bytes += bytes;

@@ -3,7 +3,6 @@ import { assert } from "../../core/fold.ts";
 import { ApiError } from "../../protocol/errors.ts";
 import type { EventGroup } from "../contract.ts";
 import type { Append } from "./contract.ts";
-import { makeGroup } from "./group.ts";
 import type { Store } from "./sqlite-store.ts";
 
 interface Waiting {
@@ -61,7 +60,7 @@ function write(store: Store, entry: Append, version: string): EventGroup[] {
   }
   if (native !== null) {
     const insert = "INSERT INTO native (session, first, last, body) VALUES (?, ?, ?, ?)";
-    store.prepare(insert).run(key, native.first, native.last, native.bytes);
+    store.prepare(insert).run(key, native.first, native.last, native.packed);
   }
   for (const { promptId, status } of entry.prompts) {
     store.prepare("UPDATE prompts SET status = ? WHERE session = ? AND id = ?").run(status, key, promptId);
@@ -75,8 +74,8 @@ function write(store: Store, entry: Append, version: string): EventGroup[] {
   }
   if (events === null) return [];
   const insert = "INSERT INTO groups (session, first, last, body) VALUES (?, ?, ?, ?)";
-  const { lastInsertRowid } = store.prepare(insert).run(key, events.first, events.last, events.bytes);
+  const { lastInsertRowid } = store.prepare(insert).run(key, events.first, events.last, events.packed);
   const position = Number(lastInsertRowid);
   assert(position > 0, "a stored group has a position");
-  return [makeGroup({ session: entry.session, position, ...events })];
+  return [{ session: entry.session, position, ...events }];
 }

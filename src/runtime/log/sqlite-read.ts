@@ -4,7 +4,7 @@ import type { NativeLine } from "../../protocol/resources.ts";
 import type { EventGroup } from "../contract.ts";
 import type { Checkpoint, EventLog, ReadQuery } from "./contract.ts";
 import { blob, integer, type Row, text } from "./database.ts";
-import { makeGroup, parseLines } from "./group.ts";
+import { parseNative } from "./native-packing.ts";
 import { idIn, type Store } from "./sqlite-store.ts";
 
 const OF_SESSION = `
@@ -22,11 +22,13 @@ type Reading = Pick<
 >;
 
 export function reading(store: Store, { version }: { version: string }): Reading {
-  const toGroup = (row: Row, session: SessionId): EventGroup => {
-    const bytes = blob(row, "body");
-    const first = integer(row, "first");
-    return makeGroup({ session, first, last: integer(row, "last"), position: integer(row, "position"), bytes });
-  };
+  const toGroup = (row: Row, session: SessionId): EventGroup => ({
+    session,
+    first: integer(row, "first"),
+    last: integer(row, "last"),
+    position: integer(row, "position"),
+    packed: blob(row, "body"),
+  });
   return {
     async read(id, { after, maxBytes }) {
       const key = store.keyOf(id);
@@ -86,7 +88,7 @@ function takeNative(
   for (const row of rows) {
     const body = blob(row, "body");
     count(store, { rows: 1, bytes: body.length });
-    for (const line of parseLines<NativeLine>(body)) if (line.line > after) lines.push(line);
+    for (const line of parseNative(body)) if (line.line > after) lines.push(line);
     if (lines.length > limit) break;
   }
   return { lines: lines.slice(0, limit), hasMore: lines.length > limit };

@@ -3,10 +3,10 @@ import type { IncomingMessage } from "node:http";
 import { z } from "zod";
 import { findProjection, type Projection } from "../../projections/index.ts";
 import { ApiError } from "../../protocol/errors.ts";
-import type { UniversalEvent } from "../../protocol/events.ts";
 import type { SessionId } from "../../protocol/ids.ts";
 import { EventPage, NativePage } from "../../protocol/resources.ts";
 import type { EventGroup } from "../../runtime/contract.ts";
+import { eventsOf } from "../../runtime/log/group.ts";
 import { byPosition, bySequence, frame, framesFrom, framesOf } from "../frames.ts";
 import { type Call, defineRoute, json, type Route, sent, sessionOf } from "../route.ts";
 import { type EventStream, streamEvents } from "../sse.ts";
@@ -132,12 +132,9 @@ interface Retelling {
 /** In another dialect the whole past counts, but only what comes after the offset is said. */
 async function retell({ call, session, stream, after, projection }: Retelling): Promise<void> {
   const running = projection.open();
-  const decoder = new TextDecoder();
   for await (const group of call.sessions.follow(session, { signal: stream.signal, after: 0 })) {
     let text = "";
-    for (const line of decoder.decode(group.bytes).split("\n")) {
-      if (line === "") continue;
-      const event: UniversalEvent = JSON.parse(line);
+    for (const event of eventsOf(group)) {
       const told = running.step(event).map((one) => JSON.stringify(one));
       if (event.sequence <= after) continue;
       // The id goes with the last of an event's words: whoever goes on from it has heard all of them.

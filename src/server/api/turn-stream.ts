@@ -1,7 +1,8 @@
 /** The stream of one turn: from the log, the events of the turn that runs a prompt, and no others. */
 import type { UniversalEvent } from "../../protocol/events.ts";
 import type { SessionId } from "../../protocol/ids.ts";
-import type { EventGroup, PromptReceipt } from "../../runtime/contract.ts";
+import type { PromptReceipt } from "../../runtime/contract.ts";
+import { eventsOf } from "../../runtime/log/group.ts";
 import { bySequence, framesOf } from "../frames.ts";
 import type { Call } from "../route.ts";
 import { streamEvents } from "../sse.ts";
@@ -18,19 +19,12 @@ export async function streamTurn({ call, session, receipt }: TurnStreamOptions):
   await streamEvents({ ...call, headers }, async (stream) => {
     for await (const group of call.sessions.follow(session, { signal: stream.signal, after: receipt.sequence })) {
       const skipped = Math.max(0, receipt.sequence + 1 - group.first);
-      const { from, to, over } = turn.choose(groupEvents(group).slice(skipped));
+      const { from, to, over } = turn.choose(eventsOf(group, receipt.sequence));
       const { bytes, starts } = framesOf(group, bySequence);
       if (to > from) await stream.write(bytes.subarray(starts[skipped + from], starts[skipped + to]));
       if (over) return;
     }
   });
-}
-
-export function groupEvents({ bytes }: EventGroup): UniversalEvent[] {
-  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("utf8");
-  const lines = text.split("\n");
-  lines.pop();
-  return lines.map((line): UniversalEvent => JSON.parse(line));
 }
 
 interface Chosen {

@@ -11,7 +11,6 @@ import {
 } from "../../projections/opencode/index.ts";
 import type { UniversalEvent } from "../../protocol/events.ts";
 import type { SessionId } from "../../protocol/ids.ts";
-import type { EventGroup } from "../../runtime/contract.ts";
 
 export interface Live {
   readonly id: SessionId;
@@ -104,14 +103,3 @@ function remember(set: Set<string>, value: string): void {
 
 export const statusOf = (live: Live, id: string): OpenCodeStatus =>
   live.store.sessions.get(id)?.status ?? { type: "idle" };
-
-const decoder = new TextDecoder();
-
-/** The events of a committed group. */
-export function eventsOf({ bytes }: EventGroup): UniversalEvent[] {
-  return decoder
-    .decode(bytes)
-    .split("\n")
-    .filter((line) => line !== "")
-    .map((line) => JSON.parse(line));
-}

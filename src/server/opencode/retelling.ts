@@ -7,8 +7,9 @@ import { type OpenCodeOptions, openCodeSessionId, projectId } from "../../projec
 import type { UniversalEvent } from "../../protocol/events.ts";
 import { type SessionId, sessionId } from "../../protocol/ids.ts";
 import type { EventGroup, Sessions } from "../../runtime/contract.ts";
+import { eventsOf } from "../../runtime/log/group.ts";
 import type { Logger } from "../../runtime/logger.ts";
-import { eventsOf, type Live, openLive, statusOf, tell } from "./live.ts";
+import { type Live, openLive, statusOf, tell } from "./live.ts";
 
 /** What one universal event was to OpenCode's clients, encoded once. */
 export interface Told {

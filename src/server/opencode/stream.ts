@@ -2,9 +2,10 @@
 import { randomBytes } from "node:crypto";
 import type { OpenCodeOptions } from "../../projections/opencode/index.ts";
 import { projectId } from "../../projections/opencode/index.ts";
+import { eventsOf } from "../../runtime/log/group.ts";
 import { type EventStream, streamEvents } from "../sse.ts";
 import type { OpenCodeAnswer, OpenCodeCall, OpenCodeRoute } from "./call.ts";
-import { eventsOf, type Live, openLive, tell } from "./live.ts";
+import { type Live, openLive, tell } from "./live.ts";
 import type { Batch, Retelling } from "./retelling.ts";
 
 const HEARTBEAT_MS = 10_000;

@@ -1,0 +1,155 @@
+/** What is stored is less than what is told, and what is told is exactly what was said. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { defaultPolicy } from "../../src/core/input.ts";
+import { openSession } from "../../src/core/session.ts";
+import type { UniversalEvent } from "../../src/protocol/events.ts";
+import { sessionId } from "../../src/protocol/ids.ts";
+import type { NativeLine } from "../../src/protocol/resources.ts";
+import { makeRoom, openLinesWriter } from "../../src/runtime/log/lines-writer.ts";
+import { openNativePacker, parseNative } from "../../src/runtime/log/native-packing.ts";
+import { openPacker } from "../../src/runtime/log/packing.ts";
+import { parsePacked, tell } from "../../src/runtime/log/telling.ts";
+import { fake } from "../support/fake-adapter.ts";
+import { transcripts } from "../support/transcripts.ts";
+
+function pack(events: readonly UniversalEvent[]): Buffer {
+  const lines = openLinesWriter(makeRoom());
+  const packer = openPacker(lines);
+  for (const event of events) packer.add(event);
+  return lines.finish();
+}
+
+const asLines = (events: readonly UniversalEvent[]): string =>
+  events.map((event) => `${JSON.stringify(event)}\n`).join("");
+
+function expectSame(events: readonly UniversalEvent[]): void {
+  const packed = pack(events);
+  const { bytes, starts } = tell(packed);
+  expect(bytes.toString()).toBe(asLines(events));
+  expect(starts.slice(1).map((end, index) => bytes.toString("utf8", starts[index], end))).toEqual(
+    events.map((event) => `${JSON.stringify(event)}\n`),
+  );
+  // Not only the same values: the same text, so the order of their fields too.
+  expect(asLines(parsePacked(packed))).toBe(asLines(events));
+}
+
+/** A few letters of every kind that JSON and UTF-8 treat differently, in any mixture and length. */
+const said = fc.oneof(fc.string({ unit: "binary" }), fc.string(), fc.constant("x".repeat(300)));
+
+describe("events", () => {
+  test("come back as they were, whatever is said, when, and by which line", () => {
+    fc.assert(
+      fc.property(
+        fc.string({ unit: "binary", minLength: 1 }),
+        fc.array(
+          fc.record({
+            id: fc.constantFrom("a", "b"),
+            delta: said,
+            later: fc.constantFrom(0, 0, 1, 1700, 86_400_000),
+            silent: fc.nat(2),
+          }),
+        ),
+        (id, pieces) => {
+          const session = openSession({ sessionId: sessionId(id), adapter: fake, policy: defaultPolicy });
+          const events: UniversalEvent[] = [];
+          let at = 1_700_000_000_000;
+          const hear = (line: object): void => {
+            events.push(...session.step({ type: "line", from: "agent", line, at }).events);
+          };
+          hear({ type: "hello", session: id });
+          for (const { later, silent, ...piece } of pieces) {
+            at += later;
+            for (let count = 0; count < silent; count += 1) hear({ type: "text", id: "a", delta: "" });
+            hear({ type: "text", ...piece });
+          }
+          expectSame(events);
+        },
+      ),
+    );
+  });
+
+  test("of all recordings come back as they were, cut into groups of any size", () => {
+    for (const { name, folder } of transcripts) {
+      const golden = readFileSync(join(folder, "events.jsonl"), "utf8").trimEnd().split("\n");
+      const events = golden.map((line): UniversalEvent => JSON.parse(line));
+      for (const size of [1, 2, 7, 100, events.length]) {
+        for (let start = 0; start < events.length; start += size) {
+          const group = events.slice(start, start + size);
+          expect(tell(pack(group)).bytes.toString(), name).toBe(asLines(group));
+        }
+      }
+      expectSame(events);
+    }
+  });
+
+  test("a delta that follows another like it is stored as its text", () => {
+    const session = openSession({ sessionId: sessionId("s"), adapter: fake, policy: defaultPolicy });
+    const events: UniversalEvent[] = [];
+    const hear = (line: object, at: number): void => {
+      events.push(...session.step({ type: "line", from: "agent", line, at }).events);
+    };
+    hear({ type: "text", id: "a", delta: "one" }, 1);
+    hear({ type: "text", id: "a", delta: "two" }, 1);
+    hear({ type: "text", id: "a", delta: 'th"ree' }, 13);
+    hear({ type: "text", id: "a", delta: "" }, 14);
+    hear({ type: "text", id: "a", delta: "four" }, 14);
+    expect(pack(events).toString().split("\n").slice(-4)).toEqual(['"two"', '12"th\\"ree"', '1/2"four"', ""]);
+    expectSame(events);
+  });
+
+  test("frames stand before each event, and an empty line after", () => {
+    const session = openSession({ sessionId: sessionId("s"), adapter: fake, policy: defaultPolicy });
+    const events = ["one", "two", "three"].flatMap(
+      (delta) => session.step({ type: "line", from: "agent", line: { type: "text", id: "a", delta }, at: 1 }).events,
+    );
+    const { bytes } = tell(pack(events), (buffer, { at, index }) => at + buffer.write(`<${index}>`, at));
+    expect(bytes.toString()).toBe(events.map((event, index) => `<${index}>${JSON.stringify(event)}\n\n`).join(""));
+  });
+});
+
+describe("native lines", () => {
+  test("come back as they were, whatever they share with the one before", () => {
+    const from = fc.constantFrom("agent" as const, "host" as const, "process" as const);
+    const start = fc.constantFrom("", "shared ", "shared 🦀", "shared 🦁");
+    const native = fc.oneof(fc.record({ type: start, text: said }), said, fc.constant(null), fc.nat());
+    fc.assert(
+      fc.property(fc.array(fc.record({ from, native, at: fc.nat(100_000), skipped: fc.nat(2) })), (said) => {
+        const lines = openLinesWriter(makeRoom());
+        const pack = openNativePacker(lines);
+        const expected: NativeLine[] = [];
+        let line = 0;
+        for (const { from, native, at, skipped } of said) {
+          line += skipped === 2 ? 2 : 1;
+          pack({ line, at, from, text: JSON.stringify(native) });
+          expected.push({ line, time: new Date(at).toISOString(), from, native });
+        }
+        expect(parseNative(lines.finish())).toEqual(expected);
+      }),
+    );
+  });
+
+  test("what a line shares with the one before it is stored once", () => {
+    const lines = openLinesWriter(makeRoom());
+    const pack = openNativePacker(lines);
+    pack({ line: 1, at: 5, from: "agent", text: '{"type":"delta","text":"Hel"}' });
+    pack({ line: 2, at: 17, from: "agent", text: '{"type":"delta","text":"lo"}' });
+    expect(lines.finish().toString().split("\n")[1]).toBe('a12,24,lo"}');
+  });
+});
+
+test("numbers are written digit by digit, and the room grows with what is put into it", () => {
+  fc.assert(
+    fc.property(fc.array(fc.oneof(fc.nat(), fc.maxSafeNat(), fc.string({ unit: "binary" }))), (pieces) => {
+      const written = openLinesWriter(makeRoom());
+      for (const piece of pieces) {
+        if (typeof piece === "number") written.integer(piece);
+        else written.text(piece.repeat(1000));
+      }
+      const expected = pieces.map((piece) => Buffer.from(typeof piece === "number" ? `${piece}` : piece.repeat(1000)));
+      expect(written.finish().equals(Buffer.concat(expected))).toBe(true);
+    }),
+  );
+});
