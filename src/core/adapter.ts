@@ -250,16 +250,16 @@ export function defineAdapter<Line, State>(definition: AdapterDefinition<Line, S
 }
 
 function openAdapter<Line, State>(definition: AdapterDefinition<Line, State>): RunningAdapter {
-  const { isNative, adapter, agent } = definition;
+  const { adapter, agent } = definition;
   const running = run(adapter);
+  const isKnown = (input: AdapterInput<unknown>): input is AdapterInput<Line> =>
+    input.type !== "line" || definition.isNative(input.line);
   return {
     step(input) {
-      if (input.type !== "line") return running.step(input);
-      const { line } = input;
-      if (isNative(line)) return running.step({ type: "line", from: input.from, line, at: input.at });
+      if (isKnown(input)) return running.step(input);
       // What we said ourselves and the adapter does not know of says nothing new.
-      if (input.from === "host") return [];
-      return [unparsed({ agent, line })];
+      if (input.type !== "line" || input.from === "host") return [];
+      return [unparsed({ agent, line: input.line })];
     },
   };
 }

@@ -71,7 +71,7 @@ interface State {
 }
 
 /** What one input leads to, while it is being worked out. */
-interface Work {
+interface Work extends SessionOutput {
   readonly events: UniversalEvent[];
   readonly native: NativeRecord[];
   readonly effects: Effect[];
@@ -121,7 +121,7 @@ function stepSession(state: State, input: SessionInput): SessionOutput {
     default:
       return unreachable(input);
   }
-  return { events: work.events, native: work.native, effects: work.effects };
+  return work;
 }
 
 /** The adapter hears it, and the machine hears the adapter. Only what the agent itself said is a sign of life. */

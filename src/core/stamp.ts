@@ -36,6 +36,25 @@ export interface Place {
 export function stamp(state: StampState, drafted: Drafted, place: Place): UniversalEvent {
   state.sequence += 1;
   const { draft } = drafted;
+  const cause = drafted.rule === null ? { line: place.line } : { line: place.line, rule: drafted.rule };
+  // Deltas are nearly all there is, and a spread in the middle of an object costs more than all the rest.
+  if (draft.type === "item.delta") {
+    return {
+      event_id: eventId(state.session, state.sequence),
+      sequence: state.sequence,
+      time: state.timeText,
+      session_id: state.session,
+      native_session_id: place.native_session_id,
+      turn_id: drafted.turn_id,
+      source: drafted.source,
+      synthetic: drafted.synthetic,
+      type: draft.type,
+      data: draft.data,
+      raw: null,
+      cause,
+      v: 1,
+    };
+  }
   return {
     event_id: eventId(state.session, state.sequence),
     sequence: state.sequence,
@@ -47,7 +66,7 @@ export function stamp(state: StampState, drafted: Drafted, place: Place): Univer
     synthetic: drafted.synthetic,
     ...draft,
     raw: null,
-    cause: drafted.rule === null ? { line: place.line } : { line: place.line, rule: drafted.rule },
+    cause,
     v: 1,
   };
 }

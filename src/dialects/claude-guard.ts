@@ -11,7 +11,7 @@ import {
 } from "./claude.ts";
 
 export function isClaudeLine(value: unknown): value is ClaudeLine {
-  if (!isObject(value) || typeof value.type !== "string" || !isOptional(isText)(value.uuid)) return false;
+  if (!isObject(value) || typeof value.type !== "string" || !isOptionalText(value.uuid)) return false;
   return Object.hasOwn(types, value.type) && types[value.type]?.(value) === true;
 }
 
@@ -60,6 +60,7 @@ const isOptional =
   (check: Check): Check =>
   (value) =>
     value === undefined || check(value);
+const isOptionalText = isOptional(isText);
 const isNullable =
   (check: Check): Check =>
   (value) =>

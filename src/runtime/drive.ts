@@ -20,7 +20,7 @@ const GROUP_BYTES = 256 * 1024;
  * While an agent floods us, lines are gathered a little before they are stored: a commit costs about the same for few
  * lines as for many. So long for each line of the last group, and never longer than that.
  */
-const REST_PER_LINE_MS = 0.02;
+const REST_PER_LINE_MS = 0.1;
 const LONGEST_REST_MS = 4;
 /** How much may wait to be stepped before the agent is held back, and when it may go on. */
 const BEHIND_BYTES = 512 * 1024;

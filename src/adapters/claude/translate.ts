@@ -55,8 +55,10 @@ function onLine(state: State, line: ClaudeLine): (Report | Send)[] {
     case "user":
       return onUser(state, line);
     case "stream_event":
-    case "stream":
-      return [...wake(state), ...onStream(state, line)];
+    case "stream": {
+      const woken = wake(state);
+      return woken.length === 0 ? onStream(state, line) : [...woken, ...onStream(state, line)];
+    }
     case "result":
       return onTurnEnd(state, line);
     case "tool_use":

@@ -30,12 +30,8 @@ export function openNativePacker(lines: LinesWriter): (native: NativeText) => vo
       lines.text(`{"line":${line},"time":"${new Date(at).toISOString()}","from":"${from}"${NATIVE}${text}}`);
       start = "";
     } else {
-      if (start === "" || !text.startsWith(start)) start = sharedStart(last.text, text);
-      lines.text(LETTERS[from]);
-      lines.integer(at - last.at);
-      lines.text(",");
-      lines.integer(start.length);
-      lines.text(",");
+      if (start === "" || text.slice(0, start.length) !== start) start = sharedStart(last.text, text);
+      lines.text(`${LETTERS[from]}${at - last.at},${start.length},`);
       lines.text(text.slice(start.length));
     }
     lines.endLine();
