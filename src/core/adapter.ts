@@ -1,5 +1,5 @@
 /** What an agent's adapter is: one fold for both directions, and data that says how to reach the agent. */
-import type { PermissionReply, Prompt, SessionChange } from "../protocol/commands.ts";
+import type { Ask, AskWord, PermissionReply, Prompt, PromptExtras, SessionChange } from "../protocol/commands.ts";
 import type { PermissionMode, StderrExcerpt } from "../protocol/events.ts";
 import type { ModelSummary } from "../protocol/resources.ts";
 import { type Fold, run } from "./fold.ts";
@@ -22,7 +22,9 @@ export type AgentCommand =
   | { readonly type: "abort" }
   | { readonly type: "set"; readonly change: SessionChange }
   | { readonly type: "compact" }
-  | { readonly type: "shell"; readonly command: string };
+  | { readonly type: "shell"; readonly command: string }
+  /** Only what the agent can (`capabilities.asks`). An `answer` report of the same id follows. */
+  | { readonly type: "ask"; readonly ask_id: string; readonly ask: Ask };
 
 /** How a connection ended. All null: the stream just ended and nobody knows why. */
 export interface Exit {
@@ -88,6 +90,8 @@ export interface LaunchOptions {
   readonly resume: string | null;
   /** Go on from `resume` in a conversation of its own. */
   readonly fork: boolean;
+  /** The branch begins before this message of `resume`, for agents that can; null: at its end. */
+  readonly fork_at: string | null;
   readonly model: string | null;
   readonly variant: string | null;
   readonly mode: string | null;
@@ -158,6 +162,12 @@ export interface Capabilities {
   /** Its process serves one turn and then goes by itself: the next prompt waits until it is gone. */
   readonly oneTurn?: boolean;
   readonly permissionModes: readonly PermissionMode[];
+  /** It branches off before any message, not only at the end of a conversation. */
+  readonly forkAt?: boolean;
+  /** What may be asked of it beside turns; nothing when absent. */
+  readonly asks?: readonly AskWord[];
+  /** What its prompts may carry beside words and files; nothing when absent. */
+  readonly extras?: readonly (keyof PromptExtras)[];
   /** What may be changed in mid-session. */
   readonly set: readonly ("model" | "variant" | "mode" | "permission_mode")[];
 }

@@ -6,6 +6,7 @@ import {
   beginTurn,
   closeLeftovers,
   finishTurn,
+  leaveUnanswered,
   sayPrompt,
   showState,
   startPrompt,
@@ -34,6 +35,9 @@ export function onCommand(state: MachineState, out: MachineOutput[], command: Co
       return onOwnTurn(state, out, { type: "compact" });
     case "shell":
       return onOwnTurn(state, out, { type: "shell", command: command.command });
+    case "ask":
+      state.asks.add(command.ask_id);
+      return tell(state, out, { command, prompt: null });
     case "stop_continuing":
       return stopContinuing(state, out);
     case "terminate":
@@ -187,6 +191,7 @@ function onTerminate(
   stopAgent(state, out);
   finishTurn(state, out, { reason: "aborted", evidence: "signal", error: null, rule: "session.terminate" });
   closeLeftovers(state, out, "session.terminate");
+  leaveUnanswered(state, out, "The session has ended.");
   const { message } = command;
   const data = {
     reason: "terminated" as const,

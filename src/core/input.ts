@@ -51,6 +51,8 @@ export type Effect =
   /** A stored prompt begins to run, or will never run. */
   | { readonly type: "prompt.started"; readonly prompt_id: PromptId }
   | { readonly type: "prompt.dropped"; readonly prompt_id: PromptId }
+  /** What the agent said to an `ask`. Status 0: it could not be asked, `body` has a message. */
+  | { readonly type: "answered"; readonly ask_id: string; readonly status: number; readonly body: unknown }
   /** Ask the plugins whether to go on; feed their answers as `proposals` (in time: the machine waits 2 s). */
   | { readonly type: "settle"; readonly turn_id: TurnId };
 

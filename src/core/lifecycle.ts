@@ -273,7 +273,8 @@ export function finishTurn(state: MachineState, out: MachineOutput[], finish: Fi
   };
   emit(state, out, { type: "turn.ended", data }, ours(finish.rule ?? `turn.${finish.evidence}`));
   state.turn = null;
-  state.outbox = [];
+  // What is no part of a turn is not over with it.
+  state.outbox = state.outbox.filter(({ type }) => type === "ask");
   if (state.capabilities.oneTurn === true && state.connection === "open") {
     state.connection = "closing";
     state.closingAt = state.at;
@@ -293,6 +294,12 @@ export function stopAgent(state: MachineState, out: MachineOutput[]): void {
   state.goesByItself = false;
   state.outbox = [];
   out.push({ type: "stop" });
+}
+
+/** Whoever asked something beside the turns is told that there will be no answer. */
+export function leaveUnanswered(state: MachineState, out: MachineOutput[], message: string): void {
+  for (const ask_id of state.asks) out.push({ type: "answered", ask_id, status: 0, body: { message } });
+  state.asks.clear();
 }
 
 /** Items and requests that have lost their agent and are in no turn. */

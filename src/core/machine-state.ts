@@ -120,6 +120,8 @@ export interface MachineState {
   queue: Prompt[];
   /** Commands that wait for the connection. */
   outbox: AgentCommand[];
+  /** Asks that nobody has answered yet, by id. */
+  readonly asks: Set<string>;
   background: readonly (BackgroundWork & { readonly call_id?: string })[];
   todos: readonly Todo[];
   readonly usage: UsageState;

@@ -8,8 +8,11 @@ import type {
   BackgroundWork,
   EndReason,
   ErrorInfo,
+  MessagePlace,
   Question,
+  Revert,
   SessionMetadata,
+  Share,
   Todo,
   Tokens,
 } from "../protocol/events.ts";
@@ -83,6 +86,22 @@ export interface SessionReport {
   readonly model?: string | null;
   readonly mode?: string | null;
   readonly permission_mode?: string;
+  readonly revert?: Revert | null;
+  readonly share?: Share | null;
+}
+
+/** A message, or one block of it, is no part of the conversation any more. */
+export interface RemovedReport {
+  readonly type: "removed";
+  readonly place: MessagePlace;
+}
+
+/** What the agent said to an `ask`; status 0 when it could not be reached. */
+export interface AnswerReport {
+  readonly type: "answer";
+  readonly ask_id: string;
+  readonly status: number;
+  readonly body: unknown;
 }
 
 export interface PermissionReport {
@@ -190,6 +209,8 @@ export type Report =
   | CloseReport
   | ErrorReport
   | SessionReport
+  | RemovedReport
+  | AnswerReport
   | PermissionReport
   | PermissionAnsweredReport
   | QuestionReport

@@ -61,6 +61,14 @@ export function onReport(state: MachineState, out: MachineOutput[], report: Repo
       return onAnswered(state, out, report);
     case "session":
       return onSession(state, out, report);
+    case "removed":
+      return emit(state, out, { type: "session.updated", data: { removed: [report.place] } });
+    case "answer":
+      if (state.asks.delete(report.ask_id)) {
+        const { ask_id, status, body } = report;
+        out.push({ type: "answered", ask_id, status, body });
+      }
+      return;
     case "usage":
       return addUsage(state, out, report);
     case "background":

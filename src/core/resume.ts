@@ -40,6 +40,8 @@ function recall(state: MachineState, snapshot: Snapshot): void {
     variant: snapshot.variant,
     mode: snapshot.mode,
     permission_mode: snapshot.permission_mode,
+    revert: snapshot.revert,
+    share: snapshot.share,
   };
   for (const [name, value] of Object.entries(known)) if (value !== null) state.known.set(name, JSON.stringify(value));
 }

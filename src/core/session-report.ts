@@ -33,7 +33,7 @@ function begin(state: MachineState, out: MachineOutput[], known: Partial<Session
 
 type Fields = DraftOf<"session.updated">["data"];
 
-function fieldsOf({ metadata, title, model, mode, permission_mode }: SessionReport): Fields {
+function fieldsOf({ metadata, title, model, mode, permission_mode, revert, share }: SessionReport): Fields {
   const now = model ?? metadata?.model;
   const permissions = permission_mode ?? metadata?.permission_mode;
   const version = metadata?.agent_version;
@@ -45,6 +45,8 @@ function fieldsOf({ metadata, title, model, mode, permission_mode }: SessionRepo
     ...(permissions === undefined || permissions === null ? {} : { permission_mode: permissions }),
     ...(version === undefined || version === null ? {} : { agent_version: version }),
     ...(directory === undefined || directory === null ? {} : { directory }),
+    ...(revert === undefined ? {} : { revert }),
+    ...(share === undefined ? {} : { share }),
     ...(metadata?.tools === undefined || metadata.tools.length === 0 ? {} : { tools: metadata.tools }),
   };
 }

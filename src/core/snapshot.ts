@@ -3,11 +3,14 @@
  * A fold over its events, bounded in size whatever the session's length.
  */
 import type {
+  MessagePlace,
   Permission,
   QuestionRequest,
   QueuedPrompt,
+  Revert,
   SessionMetadata,
   SessionStatus,
+  Share,
   Todo,
   UniversalEvent,
   UsageTotal,
@@ -20,6 +23,9 @@ import { noUsage } from "./machine-state.ts";
 
 /** How many finished items a snapshot keeps; older ones are read from the log. */
 export const SNAPSHOT_ITEMS = 200;
+
+/** How many removed messages a snapshot knows of, so that older pages leave them out too. */
+const SNAPSHOT_REMOVED = 1_000;
 
 export interface Snapshot {
   sequence: number;
@@ -50,6 +56,10 @@ export interface Snapshot {
   queue: readonly QueuedPrompt[];
   todos: readonly Todo[];
   usage: UsageTotal;
+  revert: Revert | null;
+  share: Share | null;
+  /** What was taken out of the conversation lately. */
+  removed: readonly MessagePlace[];
 }
 
 export const emptySnapshot = (): Snapshot => ({
@@ -78,6 +88,9 @@ export const emptySnapshot = (): Snapshot => ({
   queue: [],
   todos: [],
   usage: noUsage(),
+  revert: null,
+  share: null,
+  removed: [],
 });
 
 export const snapshotFold: Fold<UniversalEvent, never, Snapshot> = {
@@ -201,6 +214,18 @@ function applyMetadata(state: Snapshot, metadata: SessionMetadata): void {
 
 type Change = Of<"session.updated">["data"];
 
+function remove(state: Snapshot, places: readonly MessagePlace[]): void {
+  state.removed = [...state.removed, ...places].slice(-SNAPSHOT_REMOVED);
+  for (const item of state.items.values()) if (isRemoved(places, item)) state.items.delete(item.item_id);
+}
+
+/** Whether an item was taken out with its message, or by itself. */
+export const isRemoved = (places: readonly MessagePlace[], item: Item): boolean =>
+  places.some(
+    ({ message_id, native_item_id }) =>
+      item.message_id === message_id && (native_item_id === undefined || native_item_id === item.native_item_id),
+  );
+
 function applyChange(state: Snapshot, change: Change): void {
   if (change.title !== undefined) state.title = change.title;
   if (change.model !== undefined) state.model = change.model;
@@ -210,6 +235,9 @@ function applyChange(state: Snapshot, change: Change): void {
   if (change.native_session_id !== undefined) state.native_session_id = change.native_session_id;
   if (change.continuing !== undefined) state.continuing = change.continuing;
   if (change.queue !== undefined) state.queue = change.queue;
+  if (change.revert !== undefined) state.revert = change.revert;
+  if (change.share !== undefined) state.share = change.share;
+  if (change.removed !== undefined) remove(state, change.removed);
   if (state.metadata === null) return;
   const { agent_version = state.metadata.agent_version, directory = state.metadata.directory } = change;
   state.metadata = { ...state.metadata, agent_version, directory, tools: change.tools ?? state.metadata.tools };

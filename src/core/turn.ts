@@ -8,7 +8,7 @@ import { unreachable } from "./fold.ts";
 import { startGovernor } from "./governor.ts";
 import type { SessionInput, TurnPolicy } from "./input.ts";
 import { forgetClosed, startLedger } from "./items.ts";
-import { closeLeftovers, conclude, finishAsSignalled, finishTurn, runQueue } from "./lifecycle.ts";
+import { closeLeftovers, conclude, finishAsSignalled, finishTurn, leaveUnanswered, runQueue } from "./lifecycle.ts";
 import { emit, type MachineOutput, type MachineState, ours } from "./machine-state.ts";
 import type { Report } from "./report.ts";
 import { onReport } from "./reports.ts";
@@ -52,7 +52,11 @@ export function startMachine({ sessionId, adapter, policy, connected, foreign }:
     started: false,
     ended: false,
     native_session_id: null,
-    known: new Map(),
+    // Nothing is taken back or shared until somebody says so.
+    known: new Map([
+      ["revert", "null"],
+      ["share", "null"],
+    ]),
     turns: 0,
     permissions: 0,
     questions: 0,
@@ -62,6 +66,7 @@ export function startMachine({ sessionId, adapter, policy, connected, foreign }:
     resolved: new Set(),
     queue: [],
     outbox: [],
+    asks: new Set(),
     background: [],
     todos: [],
     usage: startUsage({ foreign }),
@@ -142,6 +147,7 @@ function onDisconnected(state: MachineState, out: MachineOutput[], exit: Exit): 
   state.connection = "closed";
   state.outbox = [];
   state.background = [];
+  leaveUnanswered(state, out, exit.message ?? "The agent is gone.");
   endByExit(state, out, exit);
   closeLeftovers(state, out, "agent.gone");
   runQueue(state, out);

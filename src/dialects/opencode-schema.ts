@@ -19,6 +19,15 @@ const session = z.object({
   version: z.string().optional(),
   agent: z.string().optional(),
   model: z.object({ id: z.string(), providerID: z.string() }).optional(),
+  share: z.object({ url: z.string() }).optional(),
+  revert: z
+    .object({
+      messageID: z.string(),
+      partID: z.string().optional(),
+      snapshot: z.string().optional(),
+      diff: z.string().optional(),
+    })
+    .optional(),
   time,
 });
 

@@ -85,13 +85,18 @@ const isTime = (time: unknown): boolean => time === undefined || (isFields(time)
 
 export function isOpenCodeSession(info: unknown): boolean {
   if (!isFields(info) || !isText(info.id)) return false;
-  const { parentID, title, directory, version, agent, model } = info;
+  const { parentID, title, directory, version, agent, model, share, revert } = info;
   return (
     isTime(info.time) &&
+    (share === undefined || (isFields(share) && isText(share.url))) &&
+    (revert === undefined || isRevert(revert)) &&
     [parentID, title, directory, version, agent].every(isTextOrAbsent) &&
     (model === undefined || (isFields(model) && isText(model.id) && isText(model.providerID)))
   );
 }
+
+const isRevert = (revert: unknown): boolean =>
+  isFields(revert) && isText(revert.messageID) && [revert.partID, revert.snapshot, revert.diff].every(isTextOrAbsent);
 
 export function isOpenCodeMessage(info: unknown): boolean {
   if (!isFields(info) || !isText(info.id) || !isText(info.sessionID)) return false;

@@ -109,6 +109,8 @@ export interface OpenCodeAssistantMessage {
   readonly error?: OpenCodeError;
   /** True on the message that holds a compaction's summary. */
   readonly summary?: boolean;
+  /** The answer in the shape that the prompt asked for. */
+  readonly structured?: unknown;
 }
 
 export type OpenCodeMessage = OpenCodeUserMessage | OpenCodeAssistantMessage;

@@ -16,7 +16,41 @@ export interface Prompt {
   readonly attachments: readonly Attachment[];
   /** Made by a client that wants its own id on the user message; kept where a dialect has such ids. */
   readonly client_id?: string;
+  readonly extras?: PromptExtras;
 }
+
+/** What a prompt may carry beside words and files, for agents that understand it (`capabilities.extras`). */
+export interface PromptExtras {
+  /** Instructions for this prompt alone. */
+  readonly system?: string;
+  /** The shape of the answer: `{type: "json_schema", schema}`. */
+  readonly format?: Readonly<Record<string, unknown>>;
+  /** Which tools may be used from now on, by name. */
+  readonly tools?: Readonly<Record<string, boolean>>;
+  /** A slash command of the agent's own. The words say the same, for agents that find commands in them. */
+  readonly command?: { readonly name: string; readonly arguments: string };
+  /** Work for subagents, in the agent's own form. */
+  readonly subtask?: readonly Readonly<Record<string, unknown>>[];
+  /** Subagents that the words mention, in the agent's own form. */
+  readonly agent?: readonly Readonly<Record<string, unknown>>[];
+}
+
+/**
+ * What may be asked of an agent beside its turns, where it can (`capabilities.asks`). It answers each, and the answer
+ * goes back to whoever asked; what changes in the session is told in events.
+ */
+export type Ask =
+  /** Everything from this message on is taken back, files too; for good with the next prompt. */
+  | { readonly word: "revert"; readonly message_id: string; readonly native_item_id?: string }
+  | { readonly word: "unrevert" }
+  /** Shown to others at an address, and not any more. */
+  | { readonly word: "share" }
+  | { readonly word: "unshare" }
+  /** One message, or one block of it, is taken out of the conversation. */
+  | { readonly word: "remove"; readonly message_id: string; readonly native_item_id?: string }
+  /** A user's message that nobody answers. */
+  | { readonly word: "note"; readonly prompt: Prompt };
+export type AskWord = Ask["word"];
 
 export type PermissionReply = "once" | "always" | "reject";
 
@@ -47,5 +81,6 @@ export type Command =
   | { readonly type: "set"; readonly change: SessionChange }
   | { readonly type: "compact" }
   | { readonly type: "shell"; readonly command: string }
+  | { readonly type: "ask"; readonly ask_id: string; readonly ask: Ask }
   | { readonly type: "stop_continuing" }
   | { readonly type: "terminate"; readonly by: "user" | "daemon"; readonly message?: string };

@@ -75,6 +75,17 @@ export type Todo = z.infer<typeof Todo>;
 export const QueuedPrompt = z.object({ prompt_id: PromptId, preview: z.string() });
 export type QueuedPrompt = z.infer<typeof QueuedPrompt>;
 
+/** A message, or the one item of it that is named. Items carry both ids. */
+export const MessagePlace = z.object({ message_id: z.string(), native_item_id: z.string().optional() });
+export type MessagePlace = z.infer<typeof MessagePlace>;
+
+/** From where on the conversation is taken back; `diff` is what that changed in files, `snapshot` the agent's note. */
+export const Revert = MessagePlace.extend({ snapshot: z.string().optional(), diff: z.string().optional() });
+export type Revert = z.infer<typeof Revert>;
+
+export const Share = z.object({ url: z.string() });
+export type Share = z.infer<typeof Share>;
+
 export const QuestionOption = z.object({ label: z.string(), description: z.string().optional() });
 export const Question = z.object({
   id: z.string(),
@@ -161,6 +172,11 @@ export const Draft = z.discriminatedUnion("type", [
       /** Whether the continuation governor may go on in this session. */
       continuing: z.boolean().optional(),
       queue: z.array(QueuedPrompt).readonly().optional(),
+      /** Taken back from here on, until the next prompt makes it final; null when it is not any more. */
+      revert: Revert.nullable().optional(),
+      /** Taken out of the conversation for good. The log keeps what was said. */
+      removed: z.array(MessagePlace).readonly().optional(),
+      share: Share.nullable().optional(),
     }),
   }),
   z.object({

@@ -5,7 +5,9 @@ import {
   PermissionMode,
   QuestionRequest,
   QueuedPrompt,
+  Revert,
   SessionStatus,
+  Share,
   Todo,
   UniversalEvent,
   UsageTotal,
@@ -126,6 +128,10 @@ export const SessionDetail = SessionSummary.extend({
   queue: z.array(QueuedPrompt).readonly(),
   todos: z.array(Todo).readonly(),
   usage: UsageTotal,
+  /** From here on the conversation is taken back, until the next prompt makes it final. */
+  revert: Revert.nullable(),
+  /** Where others can read it. */
+  share: Share.nullable(),
   items: z.array(Item).readonly(),
 });
 export type SessionDetail = z.infer<typeof SessionDetail>;

@@ -3,13 +3,13 @@ import { randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import type { Session } from "../core/session.ts";
-import type { Attachment, Command, Prompt, SessionChange } from "../protocol/commands.ts";
+import type { Attachment, Command, Prompt, PromptExtras, SessionChange } from "../protocol/commands.ts";
 import { ApiError } from "../protocol/errors.ts";
 import { promptId } from "../protocol/ids.ts";
 import type { UpdateSession } from "../protocol/resources.ts";
 import { noExit } from "./connection/contract.ts";
 import type { PromptReceipt, PromptRequest } from "./contract.ts";
-import { cannot, checkMode, checkPermissionMode } from "./create.ts";
+import { cannot, checkMode, checkPermissionMode, whoCan } from "./create.ts";
 import { cut, isEnded, type Live, overQuota, refuseEnded, untilIdle } from "./live.ts";
 import type { Runtime } from "./runtime.ts";
 
@@ -21,12 +21,7 @@ export async function prompt(runtime: Runtime, live: Live, request: PromptReques
   refuseEnded(live);
   const message = overQuota(runtime);
   if (message !== null) throw new ApiError("storage_error", message);
-  const asked: Prompt = {
-    prompt_id: promptId(randomUUID()),
-    text: request.text,
-    attachments: attachmentsOf(live, request.attachments ?? []),
-    ...(request.clientId === undefined ? {} : { client_id: request.clientId }),
-  };
+  const asked = promptFrom(runtime, live, request);
   const delivery = request.delivery ?? "queue";
   const { stored, fresh } = await runtime.log.addPrompt(live.id, {
     prompt: asked,
@@ -47,6 +42,35 @@ export async function prompt(runtime: Runtime, live: Live, request: PromptReques
   await runtime.log.dropPrompt(live.id, asked.prompt_id);
   throw refusal;
 }
+
+/** A request in the words of the machine; what the agent would not understand is refused, never left out. */
+export function promptFrom(runtime: Runtime, live: Live, request: PromptRequest): Prompt {
+  const { text, attachments = [], clientId, extras = {} } = request;
+  const { adapter } = live;
+  for (const name of extraNames) {
+    // The words say the same as a command.
+    if (extras[name] === undefined || name === "command") continue;
+    if (adapter.capabilities.extras?.includes(name) === true) continue;
+    const can = whoCan(runtime, (capabilities) => capabilities.extras?.includes(name) === true);
+    throw cannot(adapter, `take \`${name}\` with a prompt: ${can}`);
+  }
+  return {
+    prompt_id: promptId(randomUUID()),
+    text,
+    attachments: attachmentsOf(live, attachments),
+    ...(clientId === undefined ? {} : { client_id: clientId }),
+    ...(extraNames.every((name) => extras[name] === undefined) ? {} : { extras }),
+  };
+}
+
+const extraNames = [
+  "system",
+  "format",
+  "tools",
+  "command",
+  "subtask",
+  "agent",
+] as const satisfies readonly (keyof PromptExtras)[];
 
 const isStorage = (error: unknown): boolean => error instanceof ApiError && error.code === "storage_error";
 

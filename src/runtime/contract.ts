@@ -1,7 +1,7 @@
 /** The two contracts of the runtime: the event log below, and the one door to sessions above it. */
 
 import type { AgentMode } from "../core/adapter.ts";
-import type { Attachment, PermissionReply } from "../protocol/commands.ts";
+import type { Ask, Attachment, PermissionReply, PromptExtras } from "../protocol/commands.ts";
 import type { UniversalEvent } from "../protocol/events.ts";
 import type { SessionId } from "../protocol/ids.ts";
 import type {
@@ -41,6 +41,19 @@ export interface PromptRequest {
   readonly idempotencyKey?: string;
   /** A client's own id for the user message. */
   readonly clientId?: string;
+  /** For agents that understand it; others are refused with a word on which do. */
+  readonly extras?: PromptExtras;
+}
+
+/** What may be asked of an agent beside its turns. */
+export type AskRequest =
+  | Exclude<Ask, { readonly word: "note" }>
+  | { readonly word: "note"; readonly request: PromptRequest };
+
+/** What the agent itself said to it, a refusal too. */
+export interface AskAnswer {
+  readonly status: number;
+  readonly body: unknown;
 }
 
 export interface PromptReceipt {
@@ -68,7 +81,10 @@ export interface Sessions {
   rejectQuestion(id: SessionId, question: string, options: { readonly message?: string }): Promise<void>;
   compact(id: SessionId): Promise<void>;
   shell(id: SessionId, command: string): Promise<void>;
-  fork(id: SessionId, into: SessionId): Promise<void>;
+  /** At the end of the conversation; or before the message `at`, for agents that can. */
+  fork(id: SessionId, into: SessionId, options?: { readonly at?: string }): Promise<void>;
+  /** Resolves with the agent's own answer; what it changed in the session is in the log by then. */
+  ask(id: SessionId, request: AskRequest): Promise<AskAnswer>;
   stopContinuing(id: SessionId): Promise<void>;
   /** Something beside the turn failed (a plugin, say): told in the session as an error that ends nothing. */
   notice(id: SessionId, notice: { readonly message: string; readonly code: string }): Promise<void>;

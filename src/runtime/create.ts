@@ -1,7 +1,7 @@
 /** New sessions, and branches of old ones: everything that can be refused is refused before anything is stored. */
 import { statSync } from "node:fs";
 import { resolve } from "node:path";
-import type { Adapter } from "../core/adapter.ts";
+import type { Adapter, Capabilities } from "../core/adapter.ts";
 import { emptySnapshot } from "../core/snapshot.ts";
 import { ApiError } from "../protocol/errors.ts";
 import type { PermissionMode } from "../protocol/events.ts";
@@ -25,16 +25,24 @@ export async function createSession(runtime: Runtime, id: SessionId, asked: Crea
 }
 
 /** A session of its own that goes on from where the other stands; the agent branches when it is first asked. */
-export async function forkSession(runtime: Runtime, live: Live, into: SessionId): Promise<void> {
+export async function forkSession(
+  runtime: Runtime,
+  live: Live,
+  { into, at }: { readonly into: SessionId; readonly at?: string | undefined },
+): Promise<void> {
   const { adapter, settings, id } = live;
   if (!adapter.capabilities.fork) throw cannot(adapter, "branch off from a session");
+  if (at !== undefined && adapter.capabilities.forkAt !== true) {
+    const can = whoCan(runtime, ({ forkAt }) => forkAt === true);
+    throw cannot(adapter, `branch off before a message, only at the end of a conversation: ${can}`);
+  }
   const { native_session_id } = live.session.snapshot();
   const forkOf = native_session_id ?? settings.create.nativeSessionId ?? null;
   if (forkOf === null) {
     throw new ApiError("invalid_request", `Session ${id} has not begun: there is nothing to branch off from.`);
   }
   const { nativeSessionId: _native, ...create } = settings.create;
-  await store(runtime, { id: into, settings: { create, forkOf } });
+  await store(runtime, { id: into, settings: { create, forkOf, ...(at === undefined ? {} : { forkAt: at }) } });
 }
 
 async function store(runtime: Runtime, { id, settings }: { id: SessionId; settings: SessionSettings }): Promise<void> {
@@ -109,3 +117,9 @@ export function checkMode({ name, modes }: Adapter, mode: string): void {
 
 export const cannot = ({ name }: Adapter, what: string): ApiError =>
   new ApiError("not_supported", `${name} cannot ${what}.`);
+
+/** Which agents could do what this one cannot. */
+export function whoCan({ adapters }: Runtime, can: (capabilities: Capabilities) => boolean): string {
+  const names = [...adapters.values()].filter(({ capabilities }) => can(capabilities)).map(({ name }) => name);
+  return names.length === 0 ? "no agent here can" : `${names.join(", ")} can`;
+}

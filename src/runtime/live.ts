@@ -9,6 +9,7 @@ import type { Prompt } from "../protocol/commands.ts";
 import { ApiError } from "../protocol/errors.ts";
 import type { SessionId, TurnId } from "../protocol/ids.ts";
 import { noExit } from "./connection/contract.ts";
+import type { AskAnswer } from "./contract.ts";
 import { type Drive, openDrive } from "./drive.ts";
 import { childEnvironment } from "./environment.ts";
 import { type Link, openLink } from "./link.ts";
@@ -35,6 +36,8 @@ export interface Live {
   quietTimer: NodeJS.Timeout | null;
   commits: number;
   thread: string | null;
+  /** Those who asked something beside the turns, by the id of the ask. */
+  readonly asks: Map<string, (answer: AskAnswer) => void>;
   /** Those who wait until no turn is open. */
   idleWaiters: (() => void)[];
   closed: boolean;
@@ -91,6 +94,7 @@ export function openLive(runtime: Runtime, options: LiveOptions): Live {
     quietTimer: null,
     commits: 0,
     thread: snapshot.native_session_id,
+    asks: new Map(),
     idleWaiters: [],
     closed: false,
   };
@@ -143,6 +147,8 @@ function perform(runtime: Runtime, live: Live, effect: Effect): void {
     case "prompt.dropped":
       // Stored together with the events it belongs to.
       return;
+    case "answered":
+      return live.asks.get(effect.ask_id)?.({ status: effect.status, body: effect.body });
     case "settle":
       void settle(runtime, live, effect.turn_id);
       return;
@@ -153,7 +159,7 @@ function perform(runtime: Runtime, live: Live, effect: Effect): void {
 
 function launchOptions({ binaries }: Runtime, live: Live, prompt: Prompt | null): LaunchOptions {
   const { adapter, settings } = live;
-  const { create, forkOf } = settings;
+  const { create, forkOf, forkAt = null } = settings;
   const { native_session_id } = live.session.snapshot();
   const { resume } = adapter.capabilities;
   return {
@@ -161,6 +167,7 @@ function launchOptions({ binaries }: Runtime, live: Live, prompt: Prompt | null)
     directory: create.directory ?? process.cwd(),
     resume: resume ? (native_session_id ?? create.nativeSessionId ?? forkOf) : null,
     fork: native_session_id === null && forkOf !== null,
+    fork_at: forkAt,
     model: create.model ?? null,
     variant: create.variant ?? null,
     mode: create.agentMode ?? null,

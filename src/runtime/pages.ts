@@ -1,5 +1,5 @@
 /** Reading a session in pages: events by offset, with their native lines where asked, and items by number. */
-import { itemsOf, type Snapshot } from "../core/snapshot.ts";
+import { isRemoved, itemsOf, type Snapshot } from "../core/snapshot.ts";
 import { ApiError } from "../protocol/errors.ts";
 import type { UniversalEvent } from "../protocol/events.ts";
 import type { SessionId } from "../protocol/ids.ts";
@@ -65,7 +65,7 @@ export async function readItems(
   for (const sequence of sequences) {
     const [group] = await log.read(id, { after: sequence - 1, maxBytes: 1 });
     const [event] = group === undefined ? [] : eventsOf(group, sequence - 1);
-    if (event?.type !== "item.completed") continue;
+    if (event?.type !== "item.completed" || isRemoved(snapshot.removed, event.data.item)) continue;
     items.set(itemNumber(event.data.item.item_id) ?? 0, event.data.item);
   }
   for (const item of itemsOf(snapshot)) {

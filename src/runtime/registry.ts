@@ -118,6 +118,7 @@ export async function letGo(runtime: Runtime, live: Live): Promise<void> {
 export function shut(live: Live): void {
   live.closed = true;
   live.drive.close();
+  for (const answer of live.asks.values()) answer({ status: 0, body: { message: "The session was let go." } });
   if (live.quietTimer !== null) clearTimeout(live.quietTimer);
 }
 

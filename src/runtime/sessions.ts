@@ -2,6 +2,7 @@
 import type { Snapshot } from "../core/snapshot.ts";
 import { ApiError } from "../protocol/errors.ts";
 import { PermissionId, QuestionId, type SessionId } from "../protocol/ids.ts";
+import { ask } from "./ask.ts";
 import { abort, answer, ownTurn, prompt, terminate, update } from "./change.ts";
 import { loadSnapshot } from "./checkpoint.ts";
 import type { Sessions } from "./contract.ts";
@@ -73,6 +74,7 @@ type Commands = Pick<
   | "compact"
   | "shell"
   | "fork"
+  | "ask"
   | "stopContinuing"
   | "notice"
   | "terminate"
@@ -89,7 +91,8 @@ function commands(runtime: Runtime): Commands {
     abort: (id, options) => on(id, (live) => abort(live, options)),
     compact: (id) => on(id, async (live) => ownTurn(live, { type: "compact" })),
     shell: (id, command) => on(id, async (live) => ownTurn(live, { type: "shell", command })),
-    fork: (id, into) => on(id, (live) => forkSession(runtime, live, into)),
+    fork: (id, into, { at } = {}) => on(id, (live) => forkSession(runtime, live, { into, at })),
+    ask: (id, request) => on(id, (live) => ask(runtime, live, request)),
     stopContinuing: (id) =>
       on(id, async (live) => {
         refuseEnded(live);

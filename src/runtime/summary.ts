@@ -42,6 +42,8 @@ export function detail(described: Described, items: readonly Item[]): SessionDet
     queue: snapshot.queue,
     todos: snapshot.todos,
     usage: snapshot.usage,
+    revert: snapshot.revert,
+    share: snapshot.share,
     items,
   };
 }

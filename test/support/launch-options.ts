@@ -6,6 +6,7 @@ export const plainOptions: LaunchOptions = {
   directory: "/workspace",
   resume: null,
   fork: false,
+  fork_at: null,
   model: null,
   variant: null,
   mode: null,

@@ -101,6 +101,7 @@ const options: LaunchOptions = {
   directory: "",
   resume: null,
   fork: false,
+  fork_at: null,
   model: null,
   variant: null,
   mode: null,

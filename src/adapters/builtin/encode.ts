@@ -26,6 +26,7 @@ export function encode(command: AgentCommand): Send[] {
       return [send({ type: "compact" })];
     // Not among its capabilities, so the machine never asks.
     case "shell":
+    case "ask":
       return [];
     default:
       return unreachable(command);

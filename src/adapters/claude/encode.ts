@@ -26,6 +26,7 @@ export function encode(state: State, command: AgentCommand): Send[] {
     case "set":
       return change(state, command.change);
     case "shell":
+    case "ask":
       // Not among the capabilities: the door refuses it.
       return [];
     default:

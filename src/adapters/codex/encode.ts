@@ -35,6 +35,9 @@ export function encode(state: State, { command, at }: Told): (Report | Send)[] {
     case "set":
       state.change = { ...state.change, ...command.change };
       return [];
+    case "ask":
+      // Not among the capabilities: the door refuses it.
+      return [];
     default:
       return unreachable(command);
   }

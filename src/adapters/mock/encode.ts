@@ -31,6 +31,7 @@ export function encode({ command, at }: { readonly command: AgentCommand; readon
     case "abort":
       return say({ type: "abort" });
     case "shell":
+    case "ask":
       return [];
     default:
       return unreachable(command);

@@ -19,6 +19,9 @@ export const capabilities: Capabilities = {
   cost: true,
   echoesPrompts: true,
   permissionModes: ["default", "plan", "acceptEdits", "bypass"],
+  forkAt: true,
+  asks: ["revert", "unrevert", "share", "unshare", "remove", "note"],
+  extras: ["system", "format", "tools", "command", "subtask", "agent"],
   // Rules can be added to a session but not taken back, so its permission mode stays as it began.
   set: ["model", "variant", "mode"],
 };

@@ -18,6 +18,7 @@ import {
   isOpenCodeSession,
   isOpenCodeStatus,
 } from "../../dialects/opencode-stream.ts";
+import { answerTo, onChanged, onNoted, onRemoval } from "./asks.ts";
 import { ask, chosenFrom, encode, permissionRules } from "./encode.ts";
 import { onPayload, sessionReport } from "./events.ts";
 import { addMessage } from "./parts.ts";
@@ -40,7 +41,10 @@ export function onConnected(state: State, options: LaunchOptions): Out {
     const body = permission.length === 0 ? {} : { permission };
     return [ask(state, "create", { path: "/session", body, vital: true })];
   }
-  if (options.fork) return [ask(state, "create", { path: `/session/${resume}/fork`, body: {}, vital: true })];
+  if (options.fork) {
+    const body = options.fork_at === null ? {} : { messageID: options.fork_at };
+    return [ask(state, "create", { path: `/session/${resume}/fork`, body, vital: true })];
+  }
   return [ask(state, "resume", { method: "GET", path: `/session/${resume}`, vital: true })];
 }
 
@@ -58,7 +62,12 @@ export function onResponse(state: State, { id, status, body, at }: Answer): Out 
   const about = state.asked.get(id);
   state.asked.delete(id);
   if (about === undefined) return [];
-  if (status < 200 || status >= 300) return onRefused(state, { about, status, body });
+  const said = answerTo(state, { id, status, body });
+  if (status < 200 || status >= 300) return [...onRefused(state, { about, status, body }), ...said];
+  return [...onAnswer(state, { about, id, body, at }), ...said];
+}
+
+function onAnswer(state: State, { about, id, body, at }: { about: Asked; id: string; body: unknown; at: number }): Out {
   switch (about) {
     case "create":
       return isSession(body) ? onCreated(state, body) : [];
@@ -80,6 +89,15 @@ export function onResponse(state: State, { id, status, body, at }: Answer): Out 
       return onStatusRead(state, { body, at });
     case "liveness":
       return onLiveness(state, body);
+    case "revert":
+    case "unrevert":
+    case "share":
+    case "unshare":
+      return isSession(body) ? onChanged(about, body) : [];
+    case "removal":
+      return onRemoval(state, id);
+    case "note":
+      return isReadMessage(body) ? onNoted(state, { ...body, at }) : [];
     case "prompt":
     case "work":
     case "other":

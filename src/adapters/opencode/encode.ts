@@ -3,7 +3,7 @@ import type { AgentCommand, LaunchOptions, Send } from "../../core/adapter.ts";
 import { unreachable } from "../../core/fold.ts";
 import type { Report } from "../../core/report.ts";
 import type { OpenCodePermissionRule } from "../../dialects/opencode.ts";
-import type { Attachment, Prompt, SessionChange } from "../../protocol/commands.ts";
+import type { Ask, Attachment, Prompt, SessionChange } from "../../protocol/commands.ts";
 import type { PermissionMode } from "../../protocol/events.ts";
 import { type Asked, type State, threadOf, turnPage } from "./state.ts";
 
@@ -18,10 +18,7 @@ export function encode(state: State, command: AgentCommand): Out {
   switch (command.type) {
     case "prompt":
     case "steer":
-      return [
-        ...startTurn(state),
-        ask(state, "prompt", { path: `/session/${root}/prompt_async`, body: promptBody(state, command.prompt) }),
-      ];
+      return [...startTurn(state), sendPrompt(state, { root, prompt: command.prompt })];
     case "permission.reply": {
       const { reply, message } = command;
       const body = { reply, ...(message === undefined ? {} : { message }) };
@@ -41,10 +38,17 @@ export function encode(state: State, command: AgentCommand): Out {
       const body = { agent: state.chosen.mode ?? "build", command: command.command };
       return [...startTurn(state), ask(state, "work", { path: `/session/${root}/shell`, body })];
     }
+    case "ask": {
+      const send = sendAsk(state, { root, asked: command.ask });
+      state.asks.set(send.id, command.ask_id);
+      return [send];
+    }
     default:
       return unreachable(command);
   }
 }
+
+type Request = Extract<Send, { type: "send.request" }>;
 
 /** One request; its answer comes back with the same id. */
 export function ask(
@@ -55,8 +59,8 @@ export function ask(
     path,
     body,
     vital,
-  }: { method?: "GET" | "POST" | "PATCH"; path: string; body?: unknown; vital?: boolean },
-): Send {
+  }: { method?: "GET" | "POST" | "PATCH" | "DELETE"; path: string; body?: unknown; vital?: boolean },
+): Request {
   state.requests += 1;
   const id = `${about}-${state.requests}`;
   state.asked.set(id, about);
@@ -87,19 +91,73 @@ export function startTurn(state: State): Report[] {
   return [];
 }
 
-function promptBody(state: State, prompt: Prompt): unknown {
+/** A slash command is answered at its end, as a compaction is; words are taken at once. */
+function sendPrompt(state: State, { root, prompt }: { root: string; prompt: Prompt }): Request {
+  const { command } = prompt.extras ?? {};
+  if (command === undefined) {
+    return ask(state, "prompt", { path: `/session/${root}/prompt_async`, body: promptBody(state, prompt) });
+  }
   const { model, variant, mode } = state.chosen;
-  const system = state.options?.system_prompt ?? null;
-  // OpenCode takes a client's own message id if it has the right form.
-  const messageID = prompt.client_id?.startsWith("msg_") === true ? prompt.client_id : null;
+  const body = {
+    command: command.name,
+    arguments: command.arguments,
+    ...ownId(prompt),
+    ...(model === null ? {} : { model }),
+    ...(variant === null ? {} : { variant }),
+    ...(mode === null ? {} : { agent: mode }),
+    ...(prompt.attachments.length === 0 ? {} : { parts: prompt.attachments.map(filePart) }),
+  };
+  return ask(state, "work", { path: `/session/${root}/command`, body });
+}
+
+function promptBody(state: State, prompt: Prompt) {
+  const { model, variant, mode } = state.chosen;
+  const { system = state.options?.system_prompt, format, tools, subtask = [], agent = [] } = prompt.extras ?? {};
+  const others = [...prompt.attachments.map(filePart), ...subtask, ...agent];
+  const text = prompt.text === "" && others.length > 0 ? [] : [{ type: "text", text: prompt.text }];
   return {
-    parts: [{ type: "text", text: prompt.text }, ...prompt.attachments.map(filePart)],
-    ...(messageID === null ? {} : { messageID }),
+    parts: [...text, ...others],
+    ...ownId(prompt),
     ...(model === null ? {} : { model: splitModel(model) }),
     ...(variant === null ? {} : { variant }),
     ...(mode === null ? {} : { agent: mode }),
-    ...(system === null ? {} : { system }),
+    ...(system === undefined || system === null ? {} : { system }),
+    ...(format === undefined ? {} : { format }),
+    ...(tools === undefined ? {} : { tools }),
   };
+}
+
+/** OpenCode takes a client's own message id if it has the right form. */
+const ownId = ({ client_id }: Prompt) => (client_id?.startsWith("msg_") === true ? { messageID: client_id } : {});
+
+function sendAsk(state: State, { root, asked }: { root: string; asked: Ask }): Request {
+  const session = `/session/${root}`;
+  switch (asked.word) {
+    case "revert": {
+      const { message_id: messageID, native_item_id: partID } = asked;
+      const body = { messageID, ...(partID === undefined ? {} : { partID }) };
+      return ask(state, "revert", { path: `${session}/revert`, body });
+    }
+    case "unrevert":
+      return ask(state, "unrevert", { path: `${session}/unrevert` });
+    case "share":
+      return ask(state, "share", { path: `${session}/share` });
+    case "unshare":
+      return ask(state, "unshare", { method: "DELETE", path: `${session}/share` });
+    case "remove": {
+      const { message_id, native_item_id } = asked;
+      const part = native_item_id === undefined ? "" : `/part/${native_item_id}`;
+      const send = ask(state, "removal", { method: "DELETE", path: `${session}/message/${message_id}${part}` });
+      state.removals.set(send.id, { message_id, ...(native_item_id === undefined ? {} : { native_item_id }) });
+      return send;
+    }
+    case "note": {
+      const body = { ...promptBody(state, asked.prompt), noReply: true };
+      return ask(state, "note", { path: `${session}/message`, body });
+    }
+    default:
+      return unreachable(asked);
+  }
 }
 
 /** `provider/model`; the model's own name may contain slashes. */

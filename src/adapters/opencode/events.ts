@@ -17,6 +17,7 @@ import type {
 } from "../../dialects/opencode.ts";
 import type { OpenCodePayload } from "../../dialects/opencode-stream.ts";
 import type { Todo } from "../../protocol/events.ts";
+import { onRemoved, revertOf, shareOf } from "./asks.ts";
 import {
   addMessage,
   byUser,
@@ -93,9 +94,13 @@ function onEvent(
       return [{ type: "question.answered", key: event.properties.requestID, answers: null }];
     case "todo.updated":
       return isRoot(state, thread) ? [{ type: "todo", todos: event.properties.todos.map(todoOf) }] : [];
-    case "session.diff":
     case "message.removed":
-    case "message.part.removed":
+      return isRoot(state, thread) ? onRemoved(state, { message_id: event.properties.messageID }) : [];
+    case "message.part.removed": {
+      const { messageID: message_id, partID: native_item_id } = event.properties;
+      return isRoot(state, thread) ? onRemoved(state, { message_id, native_item_id }) : [];
+    }
+    case "session.diff":
     case "command.executed":
       return [];
     default:
@@ -148,6 +153,8 @@ export function sessionReport(state: State, info: OpenCodeSession): Report {
     },
     ...(title === undefined ? {} : { title }),
     ...(agent === undefined ? {} : { mode: agent }),
+    revert: revertOf(info),
+    share: shareOf(info),
   };
 }
 

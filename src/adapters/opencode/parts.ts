@@ -25,7 +25,16 @@ export function addMessage(
     past = false,
   }: { messageID: string; sessionID: string; role: Message["role"]; summary?: boolean; past?: boolean },
 ): Message {
-  const message: Message = { role, thread: sessionID, summary, past, latest: null, open: new Set(), files: new Set() };
+  const message: Message = {
+    role,
+    thread: sessionID,
+    summary,
+    past,
+    note: false,
+    latest: null,
+    open: new Set(),
+    files: new Set(),
+  };
   state.messages.set(messageID, message);
   return message;
 }
@@ -140,7 +149,7 @@ function onUserText(state: State, { part, message }: { part: Words; message: Mes
 /** A prompt that we did not send, another client's or one in a recording, begins a turn when OpenCode takes it up. */
 export function byUser(state: State, { message, reports }: { message: Message; reports: Report[] }): Report[] {
   const ours = message.thread !== state.root || state.prompted || threadOf(state, message.thread).busy;
-  if (ours) return reports;
+  if (ours || message.note) return reports;
   state.foreign.push(...reports);
   return [];
 }

@@ -46,8 +46,6 @@ export const quietServerEvents: Readonly<Record<OpenCodeServerEventName, string>
 /** What it says about a session and is told better elsewhere. */
 export const quietSessionEvents = {
   "session.diff": "always empty; tool results and patch parts have the files",
-  "message.removed": "a revert; the log keeps what was said",
-  "message.part.removed": "a revert; the log keeps what was said",
   "command.executed": "the command's prompt is the user message",
 } as const satisfies Partial<Record<OpenCodeSessionEvent["type"], string>>;
 

@@ -2,6 +2,7 @@
 import type { AgentCommand, LaunchOptions } from "../../core/adapter.ts";
 import type { Report } from "../../core/report.ts";
 import type { OpenCodeError, OpenCodeSessionEvent } from "../../dialects/opencode.ts";
+import type { MessagePlace } from "../../protocol/events.ts";
 import type { Subagent } from "../../protocol/items.ts";
 
 /** One of OpenCode's sessions: ours, or the child session of a task. */
@@ -36,6 +37,8 @@ export interface Message {
   readonly summary: boolean;
   /** It is older than its session: a copy made by a fork, which is no work. */
   readonly past: boolean;
+  /** A user's message that nobody answers: it belongs to no turn. */
+  note: boolean;
   /** The key of its latest message item: the parent of its tool calls. */
   latest: string | null;
   /** Parts that are still being written, by id. */
@@ -74,6 +77,12 @@ const ASKED = [
   "questions",
   "status",
   "liveness",
+  "revert",
+  "unrevert",
+  "share",
+  "unshare",
+  "removal",
+  "note",
   "other",
 ] as const;
 
@@ -118,6 +127,12 @@ export interface State {
   waiting: AgentCommand[];
   requests: number;
   readonly asked: Map<string, Asked>;
+  /** What was asked of us beside turns: our request's id to the id of the ask. */
+  readonly asks: Map<string, string>;
+  /** What our requests take out of the conversation, by request. */
+  readonly removals: Map<string, MessagePlace>;
+  /** What was told to be taken out since the turn began: an answer and an event say it both. */
+  gone: Set<string>;
   /** We were away and read the state again: deltas of parts that we do not know are torn. */
   rereading: boolean;
   /** Heartbeats since our session last said anything. */
@@ -147,6 +162,9 @@ export const startState = (): State => ({
   waiting: [],
   requests: 0,
   asked: new Map(),
+  asks: new Map(),
+  removals: new Map(),
+  gone: new Set(),
   rereading: false,
   silence: 0,
 });
@@ -177,6 +195,7 @@ export function turnPage(state: State): void {
   state.messages = new Map();
   state.olderDone = state.done;
   state.done = new Set();
+  state.gone = new Set();
 }
 
 export const messageOf = (state: State, id: string): Message | undefined =>

@@ -6,8 +6,8 @@ import type { Send } from "../../core/adapter.ts";
 import type { EndReport, Report } from "../../core/report.ts";
 import type { OpenCodeAssistantMessage, OpenCodeError, OpenCodeStatus } from "../../dialects/opencode.ts";
 import { sendAbort } from "./encode.ts";
-import { addMessage, closeWords, isPast, isRoot } from "./parts.ts";
-import { messageOf, type State, type Thread, threadOf, turnPage } from "./state.ts";
+import { addMessage, closeWords, headOf, isPast, isRoot, whole } from "./parts.ts";
+import { finishPart, isDone, type Message, messageOf, type State, type Thread, threadOf, turnPage } from "./state.ts";
 import { closeSubagent, openSubagent } from "./subagents.ts";
 
 export function onStatus(
@@ -189,6 +189,25 @@ export function onAssistantMessage(state: State, info: OpenCodeAssistantMessage)
     state.usedModel = { providerID: info.providerID, modelID: info.modelID };
     out.push({ type: "session", model: `${info.providerID}/${info.modelID}` });
   }
+  if (info.structured !== undefined) out.push(...onStructured(state, { id, message, json: info.structured }));
   if (completed) out.push(...closeWords(state, { message, failed: info.error !== undefined }), ...settleAbort(state));
   return out;
+}
+
+/** The answer in the shape that was asked for comes with the message, not in a part of it. */
+function onStructured(
+  state: State,
+  { id, message, json }: { id: string; message: Message; json: unknown },
+): readonly Report[] {
+  const key = `${id}/structured`;
+  if (isDone(state, key)) return [];
+  finishPart(state, { part: key, message });
+  const head = headOf(state, { part: { id: key, messageID: id }, message });
+  return whole({
+    ...head,
+    native_item_id: null,
+    kind: "message",
+    role: "assistant",
+    content: [{ type: "json", json }],
+  });
 }

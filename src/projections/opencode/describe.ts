@@ -44,6 +44,8 @@ export function describeSession(state: State, conversation: Conversation): OpenC
     version: OPENCODE_VERSION,
     cost: isRoot ? state.cost : 0,
     tokens: isRoot ? withoutTotal(state.tokens) : noTokens,
+    ...(isRoot && state.share ? { share: state.share } : {}),
+    ...(isRoot && state.revert ? { revert: state.revert } : {}),
     time: {
       created: conversation.created,
       updated: conversation.updated,
@@ -93,6 +95,7 @@ export function describeAssistant(
     ...(state.variant === null ? {} : { variant: state.variant }),
     time: { created: message.created, ...(end === null ? {} : { completed: end.completed }) },
     ...(finish === null ? {} : { finish }),
+    ...(message.structured === undefined ? {} : { structured: message.structured }),
     ...(end === null || end.error === null ? {} : { error: end.error }),
   };
 }

@@ -1,7 +1,7 @@
 /** Universal → OpenCode. Busy and idle come from turns, and from nothing else. */
 import { type Fold, unreachable } from "../../core/fold.ts";
 import type { OpenCodeEvent } from "../../dialects/opencode.ts";
-import type { EventOf, UniversalEvent } from "../../protocol/events.ts";
+import type { EventOf, MessagePlace, Revert, UniversalEvent } from "../../protocol/events.ts";
 import type { Item } from "../../protocol/items.ts";
 import {
   beginChild,
@@ -18,6 +18,7 @@ import { errorOf, messageOf } from "./errors.ts";
 import { closeSummary, closeText, endStep, openSummary, openText, tellDelta, tellUser } from "./messages.ts";
 import { askPermission, askQuestion, resolvePermission, resolveQuestion } from "./requests.ts";
 import {
+  type Conversation,
   defaultOptions,
   eventId,
   isQuiet,
@@ -101,6 +102,8 @@ function onSessionStarted(telling: Telling, { data }: EventOf<"session.started">
 function onSessionUpdated(telling: Telling, { data }: EventOf<"session.updated">): void {
   const { state } = telling;
   const root = rootOf(telling);
+  for (const place of data.removed ?? []) tellRemoved(telling, place);
+  const changed = data.revert !== undefined || data.share !== undefined;
   const shown = data.title ?? data.model ?? data.mode ?? data.variant;
   if (data.title !== undefined) root.title = data.title;
   if (data.model !== undefined) {
@@ -109,7 +112,25 @@ function onSessionUpdated(telling: Telling, { data }: EventOf<"session.updated">
   }
   if (data.variant !== undefined) state.variant = data.variant;
   if (data.mode !== undefined) root.agent = data.mode;
-  if (shown !== undefined) tellSession(telling, { conversation: root, type: "session.updated" });
+  if (data.revert !== undefined) state.revert = data.revert === null ? null : revertAs(data.revert);
+  if (data.share !== undefined) state.share = data.share;
+  if (changed || shown !== undefined) tellSession(telling, { conversation: root, type: "session.updated" });
+}
+
+function revertAs({ message_id: messageID, native_item_id: partID, snapshot, diff }: Revert) {
+  return {
+    messageID,
+    ...(partID === undefined ? {} : { partID }),
+    ...(snapshot === undefined ? {} : { snapshot }),
+    ...(diff === undefined ? {} : { diff }),
+  };
+}
+
+function tellRemoved(telling: Telling, { message_id: messageID, native_item_id: partID }: MessagePlace): void {
+  const sessionID = rootOf(telling).id;
+  const id = eventId(telling);
+  if (partID === undefined) telling.out.push({ id, type: "message.removed", properties: { sessionID, messageID } });
+  else telling.out.push({ id, type: "message.part.removed", properties: { sessionID, messageID, partID } });
 }
 
 /** An ended session takes no more prompts; OpenCode keeps such sessions in its archive. It is idle already. */
@@ -155,7 +176,7 @@ function tellCompacted(telling: Telling): void {
 function onItemStarted(telling: Telling, item: Item): void {
   switch (item.kind) {
     case "message": {
-      if (item.role !== "assistant") return;
+      if (item.role !== "assistant" || isStructured(item)) return;
       const conversation = conversationOf(telling, item);
       return isQuiet(conversation) ? undefined : openText(telling, { conversation, item });
     }
@@ -208,8 +229,17 @@ function complete(telling: Telling, item: Item): void {
 function onMessageCompleted(telling: Telling, item: Item): void {
   if (item.role === "user") return tellUser(telling, { conversation: conversationOf(telling, item), item });
   if (item.role !== "assistant") return;
+  if (isStructured(item)) return noteStructured(conversationOf(telling, item), item);
   closeText(telling, item);
   for (const part of item.content) if (part.type === "file_ref") tellFile(telling, part);
+}
+
+/** An answer in the shape that was asked for: OpenCode has it on the message, not in a part of it. */
+const isStructured = ({ content }: Item): boolean => content.length === 1 && content[0]?.type === "json";
+
+function noteStructured({ message }: Conversation, { content }: Item): void {
+  const [part] = content;
+  if (message !== null && part?.type === "json") message.structured = part.json;
 }
 
 /** What an agent writes for itself: first of all the summary of a compaction, else a note to the model. */

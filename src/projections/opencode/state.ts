@@ -1,5 +1,5 @@
 /** What the OpenCode projection remembers: plain data, bounded by what is open, never by what was said. */
-import type { OpenCodeEvent, OpenCodeTokens } from "../../dialects/opencode.ts";
+import type { OpenCodeEvent, OpenCodeSession, OpenCodeTokens } from "../../dialects/opencode.ts";
 import type { UniversalEvent } from "../../protocol/events.ts";
 import { type Clock, nextId, openCodeSessionId, startClock } from "./ids.ts";
 
@@ -26,6 +26,8 @@ export interface OpenMessage {
   inStep: boolean;
   /** A model step has ended in this message. */
   stepped: boolean;
+  /** The answer in the shape that was asked for. */
+  structured?: unknown;
   /** It holds a compaction's summary. */
   readonly summary: boolean;
   /** Its id is OpenCode's own, and so is its end. */
@@ -106,6 +108,8 @@ export interface State {
   directory: string;
   cost: number;
   tokens: OpenCodeTokens;
+  revert: OpenCodeSession["revert"] | null;
+  share: OpenCodeSession["share"] | null;
   /** Subagents' conversations by subagent id; the session's own is under "". */
   readonly conversations: Map<string, Conversation>;
   readonly texts: Map<string, TextEntry>;
@@ -149,6 +153,8 @@ export const start = (options: OpenCodeOptions): State => ({
   directory: "",
   cost: 0,
   tokens: noTokens,
+  revert: null,
+  share: null,
   conversations: new Map(),
   texts: new Map(),
   summaries: new Map(),

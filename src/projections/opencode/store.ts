@@ -54,6 +54,11 @@ export function applyOpenCode(store: OpenCodeStore, event: OpenCodeEvent): void 
     case "message.removed":
       store.sessions.get(event.properties.sessionID)?.messages.delete(event.properties.messageID);
       return;
+    case "message.part.removed": {
+      const { sessionID, messageID, partID } = event.properties;
+      store.sessions.get(sessionID)?.messages.get(messageID)?.parts.delete(partID);
+      return;
+    }
     case "todo.updated":
       sessionIn(store, event.properties.sessionID).todos = event.properties.todos;
       return;

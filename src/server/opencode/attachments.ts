@@ -4,13 +4,15 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { Attachment } from "../../protocol/commands.ts";
+import type { Attachment, PromptExtras } from "../../protocol/commands.ts";
 import { ApiError } from "../../protocol/errors.ts";
 import type { PromptPart } from "./prompts.ts";
 
 export interface Carried {
   readonly text: string;
   readonly attachments: readonly Attachment[];
+  /** Parts that only OpenCode itself understands. */
+  readonly own: Pick<PromptExtras, "subtask" | "agent">;
 }
 
 export async function keepAttachments(
@@ -19,6 +21,7 @@ export async function keepAttachments(
 ): Promise<Carried> {
   const texts: string[] = [];
   const attachments: Attachment[] = [];
+  const own = { subtask: parts.filter(isOf("subtask")), agent: parts.filter(isOf("agent")) };
   for (const part of parts) {
     switch (part.type) {
       case "text":
@@ -27,16 +30,29 @@ export async function keepAttachments(
       case "file":
         attachments.push(await attachment(part, { session }));
         break;
+      case "subtask":
       case "agent":
-        // The person wrote `@name` in the text as well; the agent decides what to do with it.
         break;
       default:
         throw new ApiError("not_supported", `A prompt cannot have a part of type ${part.type} here.`);
     }
   }
-  if (texts.length === 0 && attachments.length === 0) throw new ApiError("invalid_request", "The prompt is empty.");
-  return { text: texts.join("\n"), attachments };
+  const carries = texts.length + attachments.length + own.subtask.length;
+  if (carries === 0) throw new ApiError("invalid_request", "The prompt is empty.");
+  return {
+    text: texts.join("\n"),
+    attachments,
+    own: {
+      ...(own.subtask.length === 0 ? {} : { subtask: own.subtask }),
+      ...(own.agent.length === 0 ? {} : { agent: own.agent }),
+    },
+  };
 }
+
+const isOf =
+  (type: string) =>
+  (part: PromptPart): boolean =>
+    part.type === type;
 
 async function attachment(part: PromptPart, { session }: { session: string }): Promise<Attachment> {
   const { url = "", mime, filename } = part;

@@ -1,6 +1,6 @@
 /** What a route of the OpenCode surface gets and gives, and how errors are told in OpenCode's own shapes. */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { z } from "zod";
+import type { z } from "zod";
 import { ApiError } from "../../protocol/errors.ts";
 import { readJson } from "../request.ts";
 import type { ServerContext } from "../route.ts";
@@ -28,7 +28,7 @@ export interface OpenCodeCall extends OpenCodeContext {
 }
 
 /** What a handler gives: a value to send as JSON, nothing (204), or the word that it has answered itself. */
-export type OpenCodeAnswer = { readonly json: unknown } | "empty" | "sent";
+export type OpenCodeAnswer = { readonly json: unknown; readonly status?: number } | "empty" | "sent";
 
 export interface OpenCodeRoute {
   readonly method: "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
@@ -80,9 +80,14 @@ export async function readBody<Schema extends z.ZodType>(
 }
 
 /** An error in the words that OpenCode's clients show. */
-export function errorBody(error: ApiError): { readonly status: number; readonly body: unknown } {
+export function errorBody(
+  error: ApiError,
+  { sessionID = "" }: Readonly<Record<string, string>>,
+): { readonly status: number; readonly body: unknown } {
   const { status, message, code } = error;
   switch (code) {
+    case "session_busy":
+      return { status, body: { _tag: "SessionBusyError", sessionID, message } };
     case "permission_not_found":
       return { status, body: { _tag: "PermissionNotFoundError", requestID: "", message } };
     case "question_not_found":
@@ -103,6 +108,3 @@ export function errorBody(error: ApiError): { readonly status: number; readonly 
 export const notSupported = (what: string): ApiError => new ApiError("not_supported", what);
 
 export const sessionMissing = (id: string): ApiError => new ApiError("session_not_found", `Session not found: ${id}`);
-
-/** A body that may be absent. */
-export const anyBody = z.looseObject({});

@@ -7,6 +7,7 @@ import type { App, Environment, Surface } from "../http.ts";
 import { asApiError } from "../problem.ts";
 import type { ServerContext } from "../route.ts";
 import { aboutRoutes } from "./about.ts";
+import { askRoutes } from "./asks.ts";
 import {
   directoryOf,
   errorBody,
@@ -40,6 +41,7 @@ export const openCodeRoutes: readonly OpenCodeRoute[] = [
   ...streamRoutes,
   ...sessionRoutes,
   ...promptRoutes,
+  ...askRoutes,
   ...requestRoutes,
   ...aboutRoutes,
   ...fileRoutes,
@@ -103,7 +105,7 @@ async function answer(c: Context<Environment>, route: OpenCodeRoute, context: Op
   } catch (error) {
     const known = asApiError(error, { logger: context.logger, path: c.req.path });
     if (outgoing.headersSent) return RESPONSE_ALREADY_SENT;
-    const { status, body } = errorBody(known);
+    const { status, body } = errorBody(known, params);
     return respond(status, body);
   }
 }
@@ -111,7 +113,7 @@ async function answer(c: Context<Environment>, route: OpenCodeRoute, context: Op
 function toResponse(given: OpenCodeAnswer): Response {
   if (given === "sent") return RESPONSE_ALREADY_SENT;
   if (given === "empty") return new Response(null, { status: 204 });
-  return respond(200, given.json);
+  return respond(given.status ?? 200, given.json);
 }
 
 const respond = (status: number, body: unknown): Response =>

@@ -1,11 +1,14 @@
 /** Prompts and what else begins a turn: held open until the turn has ended and everybody has heard it. */
 import { setTimeout as delay } from "node:timers/promises";
 import { z } from "zod";
-import { DEFAULT_MODE, DEFAULT_MODEL } from "../../projections/opencode/index.ts";
+import { DEFAULT_MODE, DEFAULT_MODEL, type StoredMessage } from "../../projections/opencode/index.ts";
+import type { PromptExtras } from "../../protocol/commands.ts";
 import { ApiError } from "../../protocol/errors.ts";
 import type { UpdateSession } from "../../protocol/resources.ts";
-import { keepAttachments } from "./attachments.ts";
-import { json, notSupported, type OpenCodeAnswer, type OpenCodeCall, type OpenCodeRoute } from "./call.ts";
+import type { PromptRequest } from "../../runtime/contract.ts";
+import { put } from "./asks.ts";
+import { type Carried, keepAttachments } from "./attachments.ts";
+import { json, type OpenCodeAnswer, type OpenCodeCall, type OpenCodeRoute } from "./call.ts";
 import { PLAN_MODE } from "./catalogue.ts";
 import type { Live } from "./live.ts";
 import { described, liveOf, modeOptions, titleFrom } from "./sessions.ts";
@@ -29,29 +32,36 @@ const Prompt = z.looseObject({
   noReply: z.boolean().optional(),
   system: z.string().optional(),
   format: z.looseObject({ type: z.string() }).optional(),
+  tools: z.record(z.string(), z.boolean()).optional(),
   parts: z.array(Part).min(1),
 });
+
+const OWN = "`noReply`, `system`, `format`, `tools`, subtask and agent parts for the OpenCode agent.";
 
 export const promptRoutes: readonly OpenCodeRoute[] = [
   {
     method: "POST",
     path: "/session/{sessionID}/message",
-    partial: "No `noReply`, `system`, `format` or subtask parts.",
-    handle: async (call) => answered(call, await ask(call)),
+    partial: OWN,
+    handle: async (call) => {
+      const asked = await ask(call);
+      return "noted" in asked ? asked.noted : answered(call, asked);
+    },
   },
   {
     method: "POST",
     path: "/session/{sessionID}/prompt_async",
-    partial: "No `noReply`, `system`, `format` or subtask parts.",
+    partial: OWN,
     handle: async (call) => {
-      await ask(call);
-      return "empty";
+      const asked = await ask(call);
+      const refused = "noted" in asked && isRefusal(asked.noted);
+      return refused ? asked.noted : "empty";
     },
   },
   {
     method: "POST",
     path: "/session/{sessionID}/command",
-    partial: "The agent's own slash commands, sent as such.",
+    partial: "The agent's own slash commands; as words for all but the OpenCode agent.",
     handle: command,
   },
   { method: "POST", path: "/session/{sessionID}/init", handle: init },
@@ -75,23 +85,58 @@ interface Asked {
   readonly prompt: string;
 }
 
-async function ask(call: OpenCodeCall): Promise<Asked> {
+async function ask(call: OpenCodeCall): Promise<Asked | { readonly noted: OpenCodeAnswer }> {
   const body = await call.body(Prompt);
-  if (body.noReply === true) throw notSupported("A message without a reply is not possible: agents answer prompts.");
-  if (body.format !== undefined && body.format.type !== "text")
-    throw notSupported("Answers are text; no other `format`.");
-  if (body.system !== undefined) throw notSupported("`system` is set when a session is made, on /v1, not per prompt.");
   const live = await choose(call, body);
-  const { text, attachments } = await keepAttachments(body.parts, { session: live.id });
-  const { title } = await call.sessions.get(live.id, { limit: 0 });
-  if (title === null && text.trim() !== "") await call.sessions.update(live.id, { title: titleFrom(text) });
-  const { promptId } = await call.sessions.prompt(live.id, {
+  const { text, attachments, own } = await keepAttachments(body.parts, { session: live.id });
+  const extras = extrasOf(body, own);
+  const isPlain = Object.keys(extras).length === 0;
+  const request = {
     text,
     attachments,
+    ...(isPlain ? {} : { extras }),
     ...(body.messageID === undefined ? {} : { clientId: body.messageID, idempotencyKey: body.messageID }),
-  });
+  };
+  if (body.noReply === true) return { noted: await note(call, { live, request }) };
+  const { title } = await call.sessions.get(live.id, { limit: 0 });
+  // An agent that understands more than words names its sessions itself, and others are about to refuse.
+  if (isPlain && title === null && text.trim() !== "") {
+    await call.sessions.update(live.id, { title: titleFrom(text) });
+  }
+  const { promptId } = await call.sessions.prompt(live.id, request);
   return { live, prompt: promptId };
 }
+
+function extrasOf({ system, format, tools }: z.infer<typeof Prompt>, own: Carried["own"]): PromptExtras {
+  return {
+    ...own,
+    ...(system === undefined ? {} : { system }),
+    // Text is what everybody answers with.
+    ...(format === undefined || format.type === "text" ? {} : { format }),
+    ...(tools === undefined ? {} : { tools }),
+  };
+}
+
+const Noted = z.looseObject({ info: z.looseObject({ id: z.string() }) });
+
+/** A message that nobody answers: no turn, only the message. */
+async function note(
+  call: OpenCodeCall,
+  { live, request }: { live: Live; request: PromptRequest },
+): Promise<OpenCodeAnswer> {
+  const { refusal, body } = await put(call, { live, request: { word: "note", request } });
+  if (refusal !== null) return refusal;
+  const { data } = Noted.safeParse(body);
+  const noted = messagesOf(live).find(({ info }) => info.id === data?.info.id);
+  if (noted === undefined) throw new ApiError("internal", "The message was taken, but is not in the session.");
+  return json(described(noted));
+}
+
+const isRefusal = (answer: OpenCodeAnswer): boolean => typeof answer === "object" && answer.status !== undefined;
+
+const messagesOf = (live: Live): StoredMessage[] => [
+  ...(live.store.sessions.get(live.openCodeId)?.messages.values() ?? []),
+];
 
 interface Choice {
   readonly model?: z.infer<typeof Model> | undefined;
@@ -178,7 +223,7 @@ async function answered(call: OpenCodeCall, { live, prompt }: Asked): Promise<Op
 }
 
 function lastAnswer(live: Live): unknown {
-  const all = [...(live.store.sessions.get(live.openCodeId)?.messages.values() ?? [])];
+  const all = messagesOf(live);
   const last = all.findLast(({ info }) => info.role === "assistant" && info.summary !== true) ?? all.at(-1);
   if (last === undefined) throw new ApiError("internal", "The turn has ended without a message.");
   return described(last);
@@ -201,6 +246,7 @@ async function command(call: OpenCodeCall): Promise<OpenCodeAnswer> {
   const text = `/${body.command} ${body.arguments}`.trim();
   const { promptId } = await call.sessions.prompt(live.id, {
     text,
+    extras: { command: { name: body.command, arguments: body.arguments } },
     ...(body.messageID === undefined ? {} : { clientId: body.messageID }),
   });
   return answered(call, { live, prompt: promptId });

@@ -12,10 +12,10 @@ import {
   type StoredMessage,
   slugOf,
 } from "../../projections/opencode/index.ts";
+import { ApiError } from "../../protocol/errors.ts";
 import { sessionId } from "../../protocol/ids.ts";
 import type { CreateSession, SessionSummary } from "../../protocol/resources.ts";
 import {
-  anyBody,
   json,
   notSupported,
   type OpenCodeAnswer,
@@ -69,7 +69,7 @@ export const sessionRoutes: readonly OpenCodeRoute[] = [
   {
     method: "POST",
     path: "/session/{sessionID}/fork",
-    partial: "From the end of the conversation, not from a message in it.",
+    partial: "Before a message of it only for the OpenCode agent; what was said before is not copied.",
     handle: fork,
   },
 ];
@@ -249,15 +249,16 @@ async function message(call: OpenCodeCall): Promise<OpenCodeAnswer> {
   return json(described(found));
 }
 
+const Fork = z.looseObject({ messageID: z.string().startsWith("msg").optional() });
+
 async function fork(call: OpenCodeCall): Promise<OpenCodeAnswer> {
   const live = await liveOf(call);
-  const { messageID } = await call.body(anyBody);
-  const last = [...(live.store.sessions.get(live.openCodeId)?.messages.keys() ?? [])].at(-1);
-  if (messageID !== undefined && messageID !== last) {
-    throw notSupported("A conversation can be forked at its end only, not from a message in it.");
+  const { messageID: at } = await call.body(Fork);
+  if (at !== undefined && live.store.sessions.get(live.openCodeId)?.messages.has(at) !== true) {
+    throw new ApiError("session_not_found", `Message not found: ${at}. A fork begins before a message of the session.`);
   }
   const into = sessionId(freshId());
-  await call.sessions.fork(live.id, into);
+  await call.sessions.fork(live.id, into, at === undefined ? {} : { at });
   const forked = await call.retelling.find(into);
   if (forked === null) throw sessionMissing(into);
   return json(await infoOf(call, forked, forked.openCodeId));

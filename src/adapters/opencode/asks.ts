@@ -1,0 +1,83 @@
+/** What OpenCode answers to what was asked beside turns. Its event stream says the same, before or after. */
+import type { Send } from "../../core/adapter.ts";
+import type { Report } from "../../core/report.ts";
+import type { OpenCodeMessage, OpenCodePart, OpenCodeSession } from "../../dialects/opencode.ts";
+import type { MessagePlace, Revert } from "../../protocol/events.ts";
+import { onPart } from "./events.ts";
+import { addMessage } from "./parts.ts";
+import { messageOf, type State } from "./state.ts";
+
+type Out = (Report | Send)[];
+
+/** Whoever asked is told, whatever the answer is. */
+export function answerTo(
+  state: State,
+  { id, status, body }: { id: string; status: number; body: unknown },
+): readonly Report[] {
+  const ask_id = state.asks.get(id);
+  state.asks.delete(id);
+  return ask_id === undefined ? [] : [{ type: "answer", ask_id, status, body }];
+}
+
+/** Only what was asked for: the rest of the answer may be older than what the events have told. */
+export function onChanged(about: "revert" | "unrevert" | "share" | "unshare", info: OpenCodeSession): Report[] {
+  switch (about) {
+    case "revert":
+    case "unrevert":
+      return [{ type: "session", revert: revertOf(info) }];
+    case "share":
+      return [{ type: "session", share: shareOf(info) }];
+    case "unshare":
+      // Quirk: this answer still has the address that was taken away (transcripts/opencode/share).
+      return [{ type: "session", share: null }];
+  }
+}
+
+export function revertOf({ revert }: OpenCodeSession): Revert | null {
+  if (revert === undefined) return null;
+  const { messageID: message_id, partID, snapshot, diff } = revert;
+  return {
+    message_id,
+    ...(partID === undefined ? {} : { native_item_id: partID }),
+    ...(snapshot === undefined ? {} : { snapshot }),
+    ...(diff === undefined ? {} : { diff }),
+  };
+}
+
+export const shareOf = ({ share }: OpenCodeSession) => (share === undefined ? null : { url: share.url });
+
+/** Which part of the conversation a request takes out; null when it takes out none. */
+export function placeIn({ method, path }: { readonly method: string; readonly path: string }): MessagePlace | null {
+  const [, message_id, native_item_id] = /^\/session\/[^/]+\/message\/([^/?]+)(?:\/part\/([^/?]+))?/.exec(path) ?? [];
+  if (method !== "DELETE" || message_id === undefined) return null;
+  return { message_id, ...(native_item_id === undefined ? {} : { native_item_id }) };
+}
+
+export function onRemoval(state: State, id: string): Report[] {
+  const place = state.removals.get(id);
+  state.removals.delete(id);
+  return place === undefined ? [] : onRemoved(state, place);
+}
+
+export function onRemoved(state: State, place: MessagePlace): Report[] {
+  const name = `${place.message_id}/${place.native_item_id ?? ""}`;
+  if (state.gone.has(name)) return [];
+  state.gone.add(name);
+  return [{ type: "removed", place }];
+}
+
+/** Its events may have come already; they were kept, because a prompt of another client looks the same. */
+export function onNoted(
+  state: State,
+  { info, parts, at }: { info: OpenCodeMessage; parts: readonly OpenCodePart[]; at: number },
+): Out {
+  const { id: messageID, sessionID } = info;
+  const message = messageOf(state, messageID) ?? addMessage(state, { messageID, sessionID, role: "user" });
+  message.note = true;
+  const keys = new Set(parts.map(({ id }) => id));
+  const isOf = (report: Report): boolean =>
+    report.type === "open" ? keys.has(report.item.key) : report.type === "close" && keys.has(report.key);
+  const kept = state.foreign.filter(isOf);
+  state.foreign = state.foreign.filter((report) => !isOf(report));
+  return [...kept, ...parts.flatMap((part) => onPart(state, { part, at }))];
+}
