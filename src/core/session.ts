@@ -72,8 +72,8 @@ interface State {
 
 /** What one input leads to, while it is being worked out. */
 interface Work extends SessionOutput {
-  readonly events: UniversalEvent[];
-  readonly native: NativeRecord[];
+  events: UniversalEvent[];
+  native: NativeRecord[];
   readonly effects: Effect[];
   readonly at: number;
   /** The native line at hand. */
@@ -126,11 +126,9 @@ function stepSession(state: State, input: SessionInput): SessionOutput {
 
 /** The adapter hears it, and the machine hears the adapter. Only what the agent itself said is a sign of life. */
 function hear(state: State, work: Work, input: AdapterInput<unknown>): void {
-  const reports: Report[] = [];
-  for (const one of state.running.step(input)) {
-    if (isSend(one)) send(state, work, one);
-    else reports.push(one);
-  }
+  const said = state.running.step(input);
+  for (const one of said) if (isSend(one)) send(state, work, one);
+  const reports = isReports(said) ? said : said.filter(isReport);
   const alive = input.type === "line" || input.type === "response";
   if (alive || reports.length > 0) say(state, work, { type: "heard", reports, at: input.at });
 }
@@ -173,18 +171,27 @@ function send(state: State, work: Work, one: Send): number | null {
 
 function record(state: State, work: Work, { from, native }: { from: NativeRecord["from"]; native: unknown }): number {
   state.lines += 1;
-  work.native.push({ line: state.lines, from, native, at: work.at });
+  work.native = append(work.native, { line: state.lines, from, native, at: work.at });
   return state.lines;
 }
 
 function publish(state: State, work: Work, { drafted, sentLine }: { drafted: Drafted; sentLine: number | null }): void {
   const line = drafted.rule?.startsWith("prompt.") === true ? (sentLine ?? work.line) : work.line;
   const event = stamp(state.stamp, drafted, { native_session_id: state.machine.native_session_id, line });
-  work.events.push(event);
+  work.events = append(work.events, event);
   snapshotFold.step(state.snapshot, event);
 }
 
 const isSend = (one: Report | Send): one is Send => one.type.startsWith("send.");
+const isReport = (one: Report | Send): one is Report => !isSend(one);
+const isReports = (all: readonly (Report | Send)[]): all is readonly Report[] => all.every(isReport);
+
+/** Mostly a line leads to one event: a list that is made to grow takes ten times the memory of one that is not. */
+function append<T>(list: T[], one: T): T[] {
+  if (list.length === 0) return [one];
+  list.push(one);
+  return list;
+}
 
 const unreadable = (state: State, { text, error }: { text: string; error: string }): Report => ({
   type: "unparsed",
