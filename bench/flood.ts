@@ -20,24 +20,29 @@ export interface FloodRun {
 }
 
 export interface FloodResult {
-  readonly franca: readonly FloodRun[];
   readonly relay: readonly FloodRun[];
+  /** The mock agent, which runs inside the daemon. */
+  readonly inside: readonly FloodRun[];
+  /** The relay's own agent, on a pipe as real agents are. */
+  readonly piped: readonly FloodRun[];
 }
 
 /** Rounds that are not counted, for both sides: a daemon lives longer than its first moments. */
 const WARM_UP = 2;
 
-/** The two take turns, so that what else the machine does falls on both. */
+/** They take turns, so that what else the machine does falls on all. */
 export async function flood({ deltas, clients, rounds }: FloodOptions): Promise<FloodResult> {
   const [franca, relay] = await Promise.all([startFranca(), startRelay()]);
-  const runs = { franca: [] as FloodRun[], relay: [] as FloodRun[] };
+  const runs = { relay: [] as FloodRun[], inside: [] as FloodRun[], piped: [] as FloodRun[] };
   try {
     for (let round = 0; round < rounds + WARM_UP; round += 1) {
       const ofRelay = await floodRelay(relay, { deltas, clients });
-      const ofFranca = await floodFranca(franca, { deltas, clients, session: `flood-${round}` });
+      const inside = await floodFranca(franca, { deltas, clients, agent: "mock", session: `inside-${round}` });
+      const piped = await floodFranca(franca, { deltas, clients, agent: "claude", session: `piped-${round}` });
       if (round < WARM_UP) continue;
       runs.relay.push(ofRelay);
-      runs.franca.push(ofFranca);
+      runs.inside.push(inside);
+      runs.piped.push(piped);
     }
   } finally {
     await Promise.all([franca.stop(), relay.stop()]);
@@ -52,16 +57,21 @@ async function floodRelay(relay: Program, size: Size): Promise<FloodRun> {
     ...size,
     program: relay,
     stream: relay.url,
-    end: '"type":"end"',
+    end: '"type":"result"',
     begin: () => post(`${relay.url}/${size.deltas}`, {}),
-    // The agent's word of the end.
-    expected: size.deltas + 1,
+    // The agent's words around the deltas.
+    expected: size.deltas + 7,
   });
 }
 
-async function floodFranca(franca: Program, { session, ...size }: Size & { session: string }): Promise<FloodRun> {
+interface FrancaFlood extends Size {
+  readonly agent: "mock" | "claude";
+  readonly session: string;
+}
+
+async function floodFranca(franca: Program, { session, agent, ...size }: FrancaFlood): Promise<FloodRun> {
   const path = `${franca.url}/v1/sessions/${session}`;
-  await post(path, { agent: "mock", directory: process.cwd() });
+  await post(path, { agent, directory: process.cwd() });
   // A first turn, so that the agent runs: the relay's does too.
   await post(`${path}/messages`, { message: "silent" });
   const before = await idleAt(path);
@@ -73,7 +83,9 @@ async function floodFranca(franca: Program, { session, ...size }: Size & { sessi
     begin: () => post(`${path}/messages`, { message: `flood ${size.deltas}` }),
     expected: null,
   });
-  return { ...run, lost: run.lost + (await idleAt(path)) - before - run.events };
+  const told = (await idleAt(path)) - before;
+  await send(path, { method: "DELETE" });
+  return { ...run, lost: run.lost + told - run.events };
 }
 
 interface Measure extends Size {
@@ -106,8 +118,10 @@ async function measure(options: Measure): Promise<FloodRun & { readonly events: 
   };
 }
 
-async function post(url: string, body: object): Promise<void> {
-  const response = await fetch(url, { method: "POST", body: JSON.stringify(body) });
+const post = (url: string, body: object): Promise<void> => send(url, { method: "POST", body: JSON.stringify(body) });
+
+async function send(url: string, request: RequestInit): Promise<void> {
+  const response = await fetch(url, request);
   await response.text();
   if (!response.ok) throw new Error(`${url} answered ${response.status}`);
 }

@@ -1,7 +1,7 @@
 /** The programs under measurement, each a process of its own, and what the system says about them. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -17,13 +17,22 @@ export async function startRelay(): Promise<Program> {
   return { url: await addressOf(child), pid: child.pid ?? 0, stop: () => stop(child) };
 }
 
-/** As users have it: the built program, the log in SQLite. */
+/** As users have it: the built program, the log in SQLite. Its Claude Code is the relay's fake agent. */
 export async function startFranca(): Promise<Program> {
   const home = mkdtempSync(join(tmpdir(), "franca-bench-"));
+  const shim = `#!/bin/sh\nexec "${process.execPath}" "${process.argv[1]}" agent "$@"\n`;
+  writeFileSync(join(home, "claude"), shim, { mode: 0o755 });
   const args = [join(process.cwd(), "bin", "franca.js"), "serve", "--port", "0", "--data", join(home, "data")];
   const child = spawn(process.execPath, args, {
     stdio: ["ignore", "pipe", "inherit"],
-    env: { ...process.env, HOME: home, XDG_CONFIG_HOME: home, FRANCA_MOCK_DELAY_MS: "0", FRANCA_TOKEN: "" },
+    env: {
+      ...process.env,
+      PATH: `${home}:${process.env.PATH}`,
+      HOME: home,
+      XDG_CONFIG_HOME: home,
+      FRANCA_MOCK_DELAY_MS: "0",
+      FRANCA_TOKEN: "",
+    },
   });
   return {
     url: await addressOf(child),

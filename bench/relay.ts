@@ -19,7 +19,8 @@ export function playRelay(): void {
   const server = createServer((incoming, outgoing) => {
     if (incoming.method === "POST") {
       id = 0;
-      agent.stdin.write(`${incoming.url?.slice(1)}\n`);
+      const content = [{ type: "text", text: `flood ${incoming.url?.slice(1)}` }];
+      agent.stdin.write(`${JSON.stringify({ type: "user", message: { role: "user", content } })}\n`);
       outgoing.writeHead(204).end();
       return;
     }
