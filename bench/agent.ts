@@ -17,14 +17,22 @@ export async function playAgent(): Promise<void> {
   await say({ type: "system", subtype: "init", session_id, ...init, uuid: randomUUID() });
   let turn = 0;
   for await (const line of createInterface({ input: process.stdin })) {
-    const [, count] = /flood (\d+)/.exec(line) ?? [];
     if (!line.includes('"type":"user"')) continue;
+    const [, how, count] = /(flood|pace) (\d+)/.exec(line) ?? [];
     turn += 1;
-    await playTurn({ id: `msg_${turn}`, model, count: Number(count ?? 1) });
+    await playTurn({ id: `msg_${turn}`, model, count: Number(count ?? 1), paced: how === "pace" });
   }
 }
 
-async function playTurn({ id, model, count }: { id: string; model: string; count: number }): Promise<void> {
+interface Playing {
+  readonly id: string;
+  readonly model: string;
+  readonly count: number;
+  /** One each millisecond, saying when it was said, by the clock that all processes share. */
+  readonly paced: boolean;
+}
+
+async function playTurn({ id, model, count, paced }: Playing): Promise<void> {
   const message = { id, type: "message", role: "assistant", model, content: [], stop_reason: null, usage };
   const stream = (event: object) =>
     say({ type: "stream_event", event, session_id, parent_tool_use_id: null, uuid: randomUUID() });
@@ -32,7 +40,8 @@ async function playTurn({ id, model, count }: { id: string; model: string; count
   await stream({ type: "content_block_start", index: 0, content_block: { type: "text", text: "" } });
   let all = "";
   for (let i = 1; i <= count; i += 1) {
-    const text = `#${i} `;
+    if (paced) await new Promise((resolve) => setTimeout(resolve, 1));
+    const text = paced ? `@${process.hrtime.bigint()}@ ` : `#${i} `;
     all += text;
     const full = stream({ type: "content_block_delta", index: 0, delta: { type: "text_delta", text } });
     if (full !== undefined) await full;

@@ -2,9 +2,10 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
+import { atMost, type Measurement, type Result, times } from "./measure.ts";
 import { peakMemory } from "./programs.ts";
 
-export interface ConvertRun {
+interface ConvertRun {
   readonly megabytes: number;
   readonly seconds: number;
   readonly peakMiB: number | null;
@@ -39,7 +40,7 @@ function* recording(megabytes: number): Generator<string> {
 
 const line = (value: object): string => `${JSON.stringify(value)}\n`;
 
-export async function convertMuch(megabytes: number): Promise<ConvertRun> {
+async function convertMuch(megabytes: number): Promise<ConvertRun> {
   const args = [join(process.cwd(), "bin", "franca.js"), "convert", "--from", "mock", "--to", "opencode", "-"];
   const child = spawn(process.execPath, args, { stdio: ["pipe", "pipe", "inherit"] });
   const ended = once(child, "exit");
@@ -60,14 +61,22 @@ export async function convertMuch(megabytes: number): Promise<ConvertRun> {
 /** Ten times the recording may cost half as much memory again, for what the collector leaves lying about. */
 const GROWTH = 1.5;
 
-export async function measureConvert(): Promise<boolean> {
-  const runs = [await convertMuch(20), await convertMuch(200)];
-  for (const { megabytes, seconds, peakMiB } of runs) {
-    const memory = peakMiB === null ? "?" : peakMiB.toFixed(0);
-    console.log(`convert ${megabytes} MB: ${(megabytes / seconds).toFixed(1)} MB/s, peak ${memory} MiB`);
-  }
-  const [small, large] = runs.map(({ peakMiB }) => peakMiB);
-  if (small === undefined || large === undefined || small === null || large === null) return true;
-  console.log(`memory for ten times the recording: ${(large / small).toFixed(2)} × (≤ ${GROWTH})`);
-  return large / small <= GROWTH;
-}
+export const converting: Measurement = {
+  name: "convert",
+  quick: false,
+  async run() {
+    const small = await convertMuch(20);
+    const large = await convertMuch(200);
+    const rows: Result[] = [small, large].map(({ megabytes, seconds, peakMiB }) => ({
+      what: `convert ${megabytes} MB`,
+      measured: `${(megabytes / seconds).toFixed(1)} MB/s, peak ${peakMiB?.toFixed(0) ?? "?"} MiB`,
+      target: null,
+    }));
+    if (small.peakMiB === null || large.peakMiB === null) return rows;
+    const growth = large.peakMiB / small.peakMiB;
+    return [
+      ...rows,
+      { what: "memory for ten times the recording", measured: times(growth), target: atMost(growth, GROWTH) },
+    ];
+  },
+};

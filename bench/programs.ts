@@ -44,7 +44,7 @@ export async function startFranca(): Promise<Program> {
   };
 }
 
-async function addressOf(child: ChildProcess): Promise<string> {
+export async function addressOf(child: ChildProcess): Promise<string> {
   if (child.stdout === null) throw new Error("The program has no output.");
   for await (const line of createInterface({ input: child.stdout })) {
     const url = /http:\/\/\S+/.exec(line)?.[0];
@@ -55,7 +55,7 @@ async function addressOf(child: ChildProcess): Promise<string> {
   throw new Error("The program ended before it listened.");
 }
 
-async function stop(child: ChildProcess): Promise<void> {
+export async function stop(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null) return;
   const ended = once(child, "exit");
   child.kill("SIGTERM");
@@ -75,9 +75,13 @@ export function cpuSeconds(pid: number): number | null {
 }
 
 /** The most memory it ever had, in MiB; null where the system does not tell. */
-export function peakMemory(pid: number): number | null {
+export const peakMemory = (pid: number): number | null => statusOf(pid, /VmHWM:\s+(\d+)/);
+
+export const memoryNow = (pid: number): number | null => statusOf(pid, /VmRSS:\s+(\d+)/);
+
+function statusOf(pid: number, field: RegExp): number | null {
   try {
-    const [, kilobytes] = /VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];
+    const [, kilobytes] = field.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];
     return kilobytes === undefined ? null : Number(kilobytes) / 1024;
   } catch {
     return null;

@@ -1,0 +1,49 @@
+/** The few requests the measurements make, and a reader of SSE that hands out the frames. */
+import { Agent, get, type IncomingMessage, request } from "node:http";
+
+// One connection for all requests, as a client library keeps it; `fetch` would be measured more than the server.
+const agent = new Agent({ keepAlive: true });
+
+export function send(method: string, url: string, body?: object): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const outgoing = request(url, { method, agent }, (response) => {
+      let text = "";
+      response.setEncoding("utf8");
+      response.on("data", (piece: string) => {
+        text += piece;
+      });
+      response.on("end", () =>
+        (response.statusCode ?? 500) < 400 ? resolve(text) : reject(new Error(`${method} ${url}: ${text}`)),
+      );
+    });
+    outgoing.on("error", reject);
+    outgoing.end(body === undefined ? undefined : JSON.stringify(body));
+  });
+}
+
+export const post = (url: string, body: object): Promise<string> => send("POST", url, body);
+
+/** The session's last sequence, once nothing runs any more. */
+export async function idleAt(session: string): Promise<number> {
+  for (;;) {
+    const detail: { status: string; lastSequence: number } = JSON.parse(await send("GET", `${session}?limit=0`));
+    if (detail.status === "idle") return detail.lastSequence;
+  }
+}
+
+export interface Frames {
+  readonly close: () => void;
+}
+
+/** Resolves when the server has begun to answer. `onChunk` hears the bytes as they come. */
+export function openStream(url: string, onChunk: (chunk: Buffer) => void): Promise<Frames> {
+  return new Promise((resolve, reject) => {
+    const outgoing = get(url, { agent: false }, (response: IncomingMessage) => {
+      if (response.statusCode !== 200) return reject(new Error(`${url} answered ${response.statusCode}`));
+      response.on("data", onChunk);
+      response.on("error", () => {});
+      resolve({ close: () => void response.destroy() });
+    });
+    outgoing.on("error", reject);
+  });
+}
