@@ -151,12 +151,15 @@ export function sessionReport(state: State, info: OpenCodeSession): Report {
       ...(directory === undefined ? {} : { directory }),
       ...(named === undefined ? {} : { model: named }),
     },
-    ...(title === undefined ? {} : { title }),
+    ...(title === undefined || isPlaceholder(title) ? {} : { title }),
     ...(agent === undefined ? {} : { mode: agent }),
     revert: revertOf(info),
     share: shareOf(info),
   };
 }
+
+/** OpenCode calls a session so until its model has found a title: it would stand in the way of a better one. */
+const isPlaceholder = (title: string): boolean => /^New session - \d{4}-\d\d-\d\dT/.test(title);
 
 function onDeleted(state: State, info: OpenCodeSession): Out {
   if (info.id !== state.root) return [];

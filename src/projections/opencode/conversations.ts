@@ -83,7 +83,8 @@ function finishRoot(
     tellSession(telling, { conversation: root, type: "session.updated" });
   }
   if (message === null) return;
-  if (message.tokens === null) message.tokens = tokensOf(data.usage.tokens);
+  const used = tokensOf(data.usage.tokens);
+  if (message.tokens === null && used.total !== 0) message.tokens = used;
   // Steps that were priced add up already; an agent that prices only its turns is told here.
   if (message.cost === 0) message.cost = data.usage.cost_usd ?? 0;
   const finish = endFinish(data, { last: message.finish });

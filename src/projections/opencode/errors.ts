@@ -25,7 +25,7 @@ export function errorOf(
 /** What the OpenCode agent said itself is said again as it was, without fields that clients do not know. */
 function nativeError(details: unknown): OpenCodeError | null {
   const { name, data } = recordOf(details);
-  const { message, statusCode, isRetryable, responseBody, providerID } = recordOf(data);
+  const { message, statusCode, isRetryable, responseBody, responseHeaders, metadata, providerID } = recordOf(data);
   if (typeof name !== "string" || typeof message !== "string") return null;
   switch (name) {
     case "UnknownError":
@@ -42,13 +42,18 @@ function nativeError(details: unknown): OpenCodeError | null {
           message,
           ...(typeof statusCode === "number" ? { statusCode } : {}),
           isRetryable: isRetryable === true,
+          ...(isTexts(responseHeaders) ? { responseHeaders } : {}),
           ...(typeof responseBody === "string" ? { responseBody } : {}),
+          ...(isTexts(metadata) ? { metadata } : {}),
         },
       };
     default:
       return null;
   }
 }
+
+const isTexts = (value: unknown): value is Readonly<Record<string, string>> =>
+  typeof value === "object" && value !== null && Object.values(value).every((one) => typeof one === "string");
 
 const sentences: Readonly<Record<EndReason, string | null>> = {
   completed: null,

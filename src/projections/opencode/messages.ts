@@ -21,7 +21,9 @@ export function messageFor(
   }
   const message = conversation.message ?? openMessage(telling, { conversation, id: own, seed: item.item_id });
   message.native = item.message_id ?? message.native;
-  if (!message.inStep) beginStep(telling, { conversation, message });
+  // A message of OpenCode's own is one step; the files it tells of come after that step's end.
+  const isOver = message.own && message.stepped;
+  if (!message.inStep && !isOver) beginStep(telling, { conversation, message });
   return message;
 }
 

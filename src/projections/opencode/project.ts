@@ -150,6 +150,8 @@ function onTurnState(telling: Telling, { data }: EventOf<"turn.state">): void {
   const root = rootOf(telling);
   if (data.state === "retrying") {
     root.status = "retry";
+    // The model step that failed is begun again.
+    if (root.message !== null) root.message.inStep = false;
     const { attempt = 1, message = "", next = telling.ms } = data;
     const status = { type: "retry", attempt, message, next: Math.max(0, Math.round(next)) } as const;
     out.push({ id: eventId(telling), type: "session.status", properties: { sessionID: root.id, status } });

@@ -7,7 +7,7 @@ import { firstText, recordOf, toolInput, toolName } from "./tools.ts";
 
 export function askPermission(telling: Telling, { data }: EventOf<"permission.requested">): void {
   const { state } = telling;
-  const { tool, call_id: call, input, patterns, deadline: _, ...more } = data.metadata;
+  const { tool, call_id: call, input, patterns, deadline: _, always: pattern, ...more } = data.metadata;
   const entry = call === null ? undefined : state.tools.get(call);
   const sessionID = entry?.session ?? rootOf(telling).id;
   const id = makeId(telling, "per", data.permission_id);
@@ -21,7 +21,7 @@ export function askPermission(telling: Telling, { data }: EventOf<"permission.re
       permission: permissionName({ action: data.action, tool }),
       patterns,
       metadata: { ...more, ...describedInput({ tool: tool ?? data.action, input }) },
-      always: always(more.always) ?? patterns,
+      always: always(pattern) ?? patterns,
       ...toolOf(entry),
     },
   });
@@ -40,26 +40,33 @@ const editing = (name: string): string => (name === "write" || name === "apply_p
 /** The fields the dialogs read: the command, the file, the url. */
 function describedInput({ tool, input }: { tool: string; input: unknown }): Readonly<Record<string, unknown>> {
   const mapped = toolInput({ tool: toolName({ name: tool, kind: "tool" }), native: recordOf(input) });
-  const filepath = firstText(mapped, ["filePath"]);
-  return {
+  const filepath = firstText(mapped, ["filePath", "filepath"]);
+  const described = {
     ...(typeof mapped.command === "string" ? { command: mapped.command } : {}),
     ...(filepath === "" ? {} : { filepath, ...diffOf({ path: filepath, input: mapped }) }),
     ...(typeof mapped.url === "string" ? { url: mapped.url } : {}),
-    ...(Object.keys(recordOf(input)).length === 0 ? {} : { input: recordOf(input) }),
   };
+  const native = recordOf(input);
+  const isTold = Object.entries(native).every(([key, value]) => recordOf(described)[key] === value);
+  return isTold ? described : { ...described, input: native };
 }
 
 /** What an edit would do, from what is known before it is done. */
 function diffOf({ path, input }: { path: string; input: Readonly<Record<string, unknown>> }): {
   readonly diff?: string;
 } {
-  const { oldString: before, newString: after, content } = input;
+  const { oldString: before, newString: after, content, diff } = input;
+  if (typeof diff === "string") return { diff };
   if (typeof before === "string" && typeof after === "string") return { diff: unifiedDiff({ path, before, after }) };
   return typeof content === "string" ? { diff: unifiedDiff({ path, before: "", after: content }) } : {};
 }
 
-const always = (value: unknown): string[] | null =>
-  Array.isArray(value) && value.every((one) => typeof one === "string") ? value : null;
+/** What "always" would allow: OpenCode's own patterns, or the builtin agent's rules. */
+function always(value: unknown): string[] | null {
+  if (!Array.isArray(value)) return null;
+  const patterns = value.map((one) => (typeof one === "string" ? one : firstText(recordOf(one), ["pattern"])));
+  return patterns.every((pattern) => pattern !== "") ? patterns : null;
+}
 
 const replies: Readonly<Record<PermissionStatus, OpenCodePermissionReply>> = {
   requested: "once",

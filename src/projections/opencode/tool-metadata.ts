@@ -10,7 +10,7 @@ export function titleOf(entry: ToolEntry, directory: string): string {
   const { tool, input } = entry;
   const file = firstText(input, ["filePath"]);
   if (file !== "") return relativePath({ path: file, directory });
-  if (tool === "bash") return firstText(input, ["description", "command"]);
+  if (tool === "bash") return firstText(input, ["command", "description"]);
   if (tool === "question")
     return `Asked ${countOf(input.questions)} question${countOf(input.questions) === 1 ? "" : "s"}`;
   if (tool === "todowrite") return `${openTodos(input.todos)} todos`;
@@ -49,9 +49,9 @@ export function finalMetadata({
         ...(result?.exit_code === undefined ? {} : { exit: result.exit_code }),
       };
     case "edit":
-      return { ...metadata, ...editMetadata({ entry, files }), diagnostics: {} };
+      return { ...metadata, ...editMetadata({ entry, files, directory }), diagnostics: {} };
     case "write":
-      return { ...metadata, ...writeMetadata({ entry, files }), diagnostics: {} };
+      return { ...metadata, ...writeMetadata({ entry, files, directory }), diagnostics: {} };
     case "apply_patch":
       return { ...metadata, files: files.map((file) => patchedFile({ file, directory })), diagnostics: {} };
     case "todowrite":
@@ -69,9 +69,16 @@ export function finalMetadata({
 const childMetadata = (entry: ToolEntry): Metadata =>
   entry.child === null ? {} : { sessionId: entry.child, parentSessionId: entry.session };
 
-function editMetadata({ entry, files }: { entry: ToolEntry; files: readonly FileRefPart[] }): Metadata {
+interface Edited {
+  readonly entry: ToolEntry;
+  readonly files: readonly FileRefPart[];
+  readonly directory: string;
+}
+
+function editMetadata({ entry, files, directory }: Edited): Metadata {
   const told = files.find((file) => file.diff !== undefined);
-  const file = firstText(entry.input, ["filePath"]) || (told?.path ?? files[0]?.path ?? "");
+  const named = firstText(entry.input, ["filePath"]) || (told?.path ?? files[0]?.path ?? "");
+  const file = absolutePath({ path: named, directory });
   const before = entry.input.oldString;
   const after = entry.input.newString;
   const made =
@@ -81,9 +88,9 @@ function editMetadata({ entry, files }: { entry: ToolEntry; files: readonly File
   return { diff, filediff: { file, patch: diff, ...countChanges(diff) } };
 }
 
-function writeMetadata({ entry, files }: { entry: ToolEntry; files: readonly FileRefPart[] }): Metadata {
+function writeMetadata({ entry, files, directory }: Edited): Metadata {
   const [file] = files;
-  const filepath = firstText(entry.input, ["filePath"]) || (file?.path ?? "");
+  const filepath = absolutePath({ path: firstText(entry.input, ["filePath"]) || (file?.path ?? ""), directory });
   return { filepath, ...(file?.change === undefined ? {} : { exists: file.change !== "add" }) };
 }
 

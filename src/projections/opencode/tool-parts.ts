@@ -15,7 +15,10 @@ const resultOf = (item: Item): ToolResultPart | undefined => item.content.find((
 
 export function openCall(telling: Telling, { conversation, item }: { conversation: Conversation; item: Item }): void {
   const call = callOf(item);
-  if (call === undefined || telling.state.tools.has(call.call_id)) return;
+  if (call === undefined) return;
+  const known = telling.state.tools.get(call.call_id);
+  // Some models use one id for all their calls: what is final is another call.
+  if (known !== undefined && known.status !== "final") return;
   beginTool(telling, { conversation, item, call });
 }
 
@@ -73,7 +76,8 @@ function run(telling: Telling, entry: ToolEntry): void {
 export function tellRunning(telling: Telling, entry: ToolEntry): void {
   const metadata = runningMetadata(entry);
   const { input, start } = entry;
-  const more = Object.keys(metadata).length === 0 ? {} : { title: titleOf(entry, telling.state.directory), metadata };
+  const title = entry.child === null ? {} : { title: titleOf(entry, telling.state.directory) };
+  const more = Object.keys(metadata).length === 0 ? {} : { ...title, metadata };
   tell(telling, { entry, toolState: { status: "running", input, ...more, time: { start } } });
 }
 
@@ -137,21 +141,23 @@ function finish(
   }: { entry: ToolEntry; result: ToolResultPart; files: readonly FileRefPart[]; item: Item },
 ): void {
   const { state, ms } = telling;
-  const metadata = finalMetadata({ entry, result, files, directory: state.directory });
   const { input, start } = entry;
   const time = { start, end: ms };
   entry.status = "final";
+  // A tool that failed has done nothing: what it had told while it ran is all there is to draw.
   if (item.status === "failed" && telling.event.synthetic) {
-    const interrupted = { ...metadata, interrupted: true };
     const error = result.output === "" ? INTERRUPTED : `${INTERRUPTED}\n${result.output}`;
-    tell(telling, { entry, toolState: { status: "error", input, error, metadata: interrupted, time } });
+    const metadata = { ...runningMetadata(entry), interrupted: true };
+    tell(telling, { entry, toolState: { status: "error", input, error, metadata, time } });
     return;
   }
   // A command that ran and said no is a result: OpenCode shows its output and exit code.
   const ran = entry.tool === "bash" && result.exit_code !== undefined;
   if (result.is_error && !ran) {
     const error = result.output === "" ? "The tool failed" : result.output;
-    tell(telling, { entry, toolState: { status: "error", input, error, metadata, time } });
+    const known = runningMetadata(entry);
+    const more = Object.keys(known).length === 0 ? {} : { metadata: known };
+    tell(telling, { entry, toolState: { status: "error", input, error, ...more, time } });
     return;
   }
   const base = { sessionID: entry.session, messageID: entry.messageID };
@@ -163,6 +169,7 @@ function finish(
     });
   const more = attachments.length === 0 ? {} : { attachments };
   const title = titleOf(entry, state.directory);
+  const metadata = finalMetadata({ entry, result, files, directory: state.directory });
   tell(telling, {
     entry,
     toolState: { status: "completed", input, output: result.output, title, metadata, time, ...more },
@@ -185,16 +192,16 @@ export function settleTools(telling: Telling, conversation: string): void {
     if (entry.status === "final") continue;
     if (entry.status === "pending") run(telling, entry);
     const { input, start, output } = entry;
-    const metadata = finalMetadata({ entry, result: null, files: [], directory: state.directory });
     const time = { start, end: ms };
     entry.status = "final";
     if (background.has(call)) {
       const title = titleOf(entry, state.directory);
+      const metadata = finalMetadata({ entry, result: null, files: [], directory: state.directory });
       const more = { ...metadata, background: true };
       tell(telling, { entry, toolState: { status: "completed", input, output, title, metadata: more, time } });
       continue;
     }
-    const more = { ...metadata, interrupted: true };
+    const more = { ...runningMetadata(entry), interrupted: true };
     tell(telling, { entry, toolState: { status: "error", input, error: INTERRUPTED, metadata: more, time } });
   }
 }
