@@ -51,7 +51,7 @@ interface Gained {
 /** A count below nothing is a fault of the agent: it gains nothing. */
 const asGiven = (report: UsageReport): Gained => ({
   tokens: combine(report.tokens ?? noTokens(), noTokens(), (given, none) => Math.max(given, none)),
-  cost: report.cost_usd === undefined ? null : Math.max(0, report.cost_usd),
+  cost: report.cost_usd === undefined ? null : dollars(Math.max(0, report.cost_usd)),
 });
 
 /** What a counter shows beyond what we have counted. A counter that went back was reset: it gains nothing. */
@@ -68,7 +68,7 @@ function difference(usage: UsageState, report: UsageReport): Gained {
   const cost =
     report.cost_usd === undefined
       ? null
-      : Math.max(0, report.cost_usd - (base?.cost_usd ?? 0) - (counted.cost_usd ?? 0));
+      : dollars(Math.max(0, report.cost_usd - (base?.cost_usd ?? 0) - (counted.cost_usd ?? 0)));
   return { tokens, cost };
 }
 
@@ -92,7 +92,7 @@ function grown(total: UsageTotal, gained: Gained & { readonly authoritative: boo
     const priced = total.cost_usd === null ? "none" : isZero(gained.tokens) ? total.priced : "partial";
     return { tokens, cost_usd: total.cost_usd, priced };
   }
-  const cost_usd = (total.cost_usd ?? 0) + gained.cost;
+  const cost_usd = dollars((total.cost_usd ?? 0) + gained.cost);
   const priced = gained.authoritative || isEmpty(total) || total.priced === "full" ? "full" : "partial";
   return { tokens, cost_usd, priced };
 }
@@ -102,10 +102,17 @@ function sum(before: UsageTotal, turn: UsageTotal): UsageTotal {
   if (isEmpty(turn)) return before;
   return {
     tokens: combine(before.tokens, turn.tokens, (a, b) => a + b),
-    cost_usd: before.cost_usd === null && turn.cost_usd === null ? null : (before.cost_usd ?? 0) + (turn.cost_usd ?? 0),
+    cost_usd:
+      before.cost_usd === null && turn.cost_usd === null
+        ? null
+        : dollars((before.cost_usd ?? 0) + (turn.cost_usd ?? 0)),
     priced: before.priced === turn.priced ? before.priced : "partial",
   };
 }
+
+/** Sums of decimal fractions are not quite what they should be; nobody's price has this many digits. */
+const DIGITS = 1e12;
+const dollars = (value: number): number => Math.round(value * DIGITS) / DIGITS;
 
 const isEmpty = ({ tokens, cost_usd }: UsageTotal): boolean => cost_usd === null && isZero(tokens);
 
