@@ -1,7 +1,9 @@
 /** What the Codex adapter says: handshakes, turns, aborts, and answers to every kind of request. */
 import { describe, expect, test } from "vitest";
+import { codex } from "../src/adapters/codex/index.ts";
 import { promptId } from "../src/protocol/ids.ts";
 import { live, methods, prompt, THREAD, threadResult } from "./support/codex.ts";
+import { liveSession } from "./support/live-session.ts";
 
 describe("the handshake", () => {
   test("initializes a fresh process, starts a thread, and only then says the prompt", () => {
@@ -83,6 +85,18 @@ describe("the handshake", () => {
     agent.answers("initialize", {});
     agent.refuses("thread/resume", "thread busy already has an active writer");
     expect(agent.reports.at(-1)).toMatchObject({ type: "end", error: { code: "native_session_in_use" } });
+  });
+
+  test("an answer that never comes is waited for a minute, and no longer", () => {
+    const { session, connect, prompt: say, events, wait } = liveSession(codex, { watchdogMs: 3_600_000 });
+    say("hello");
+    connect();
+    const started = events.find(({ type }) => type === "turn.started")?.time ?? "";
+    const due = session.wakeAt() ?? 0;
+    expect(due - Date.parse(started)).toBeLessThanOrEqual(60_001);
+    wait(60_000);
+    expect(events.at(-1)).toMatchObject({ type: "turn.ended", data: { reason: "error", error: { code: "timeout" } } });
+    expect(session.wakeAt()).toBeNull();
   });
 
   test("an answer that never comes is given up at a tick", () => {

@@ -2,7 +2,7 @@
 import type { Ask, AskWord, PermissionReply, Prompt, PromptExtras, SessionChange } from "../protocol/commands.ts";
 import type { PermissionMode, StderrExcerpt } from "../protocol/events.ts";
 import type { ModelSummary } from "../protocol/resources.ts";
-import { type Fold, run } from "./fold.ts";
+import type { Fold } from "./fold.ts";
 import type { Report } from "./report.ts";
 import type { Route } from "./route.ts";
 
@@ -211,6 +211,8 @@ export interface AdapterDefinition<Line, State> {
   /** Whether this line could only be this agent's: how `--from auto` tells agents apart. */
   readonly recognises: (value: unknown) => boolean;
   readonly adapter: Fold<AdapterInput<Line>, Report | Send, State>;
+  /** When the adapter wants a `tick`, because an answer is overdue then; null, or absent, when it waits for none. */
+  readonly wakeAt?: (state: State) => number | null;
   readonly launch: (options: LaunchOptions) => Launch;
   readonly capabilities: Capabilities;
   readonly binary?: Binary;
@@ -240,6 +242,7 @@ export interface Adapter {
 /** Takes lines as parsed JSON of any shape; one that does not fit comes back as `unparsed`, so it never throws. */
 export interface RunningAdapter {
   readonly step: (input: AdapterInput<unknown>) => readonly (Report | Send)[];
+  readonly wakeAt: () => number | null;
 }
 
 export function defineAdapter<Line, State>(definition: AdapterDefinition<Line, State>): Adapter {
@@ -260,17 +263,18 @@ export function defineAdapter<Line, State>(definition: AdapterDefinition<Line, S
 }
 
 function openAdapter<Line, State>(definition: AdapterDefinition<Line, State>): RunningAdapter {
-  const { adapter, agent } = definition;
-  const running = run(adapter);
+  const { adapter, agent, wakeAt } = definition;
+  const state = adapter.start();
   const isKnown = (input: AdapterInput<unknown>): input is AdapterInput<Line> =>
     input.type !== "line" || definition.isNative(input.line);
   return {
     step(input) {
-      if (isKnown(input)) return running.step(input);
+      if (isKnown(input)) return adapter.step(state, input);
       // What we said ourselves and the adapter does not know of says nothing new.
       if (input.type !== "line" || input.from === "host") return [];
       return [unparsed({ agent, line: input.line })];
     },
+    wakeAt: () => wakeAt?.(state) ?? null,
   };
 }
 

@@ -134,6 +134,13 @@ export function refuse<Context>(
 /** The other side no longer waits. False when we had answered, or never heard of it. */
 export const withdraw = <Context>(state: RpcState<Context>, id: RpcId): boolean => state.asked.delete(id);
 
+/** When the first request of ours is overdue, or null. */
+export function nextExpiry<Context>({ pending }: RpcState<Context>): number | null {
+  let next = Number.POSITIVE_INFINITY;
+  for (const { expiresAt } of pending.values()) next = Math.min(next, expiresAt);
+  return Number.isFinite(next) ? next : null;
+}
+
 /** The requests of ours whose time is over, oldest first. */
 export function expire<Context>(state: RpcState<Context>, at: number): { context: Context; failure: RpcFailure }[] {
   const out: { context: Context; failure: RpcFailure }[] = [];

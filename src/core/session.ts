@@ -54,7 +54,7 @@ export function openSession(options: SessionOptions): Session {
   }
   return {
     step: (input) => stepSession(state, input),
-    wakeAt: () => wakeAt(state.machine),
+    wakeAt: () => earliest(wakeAt(state.machine), state.running.wakeAt()),
     snapshot: () => state.snapshot,
     connection: () => state.machine.connection,
     request: (id) => requestState(state.machine, id),
@@ -181,6 +181,9 @@ function publish(state: State, work: Work, { drafted, sentLine }: { drafted: Dra
   work.events = append(work.events, event);
   snapshotFold.step(state.snapshot, event);
 }
+
+const earliest = (one: number | null, other: number | null): number | null =>
+  one === null || other === null ? (one ?? other) : Math.min(one, other);
 
 const isSend = (one: Report | Send): one is Send => one.type.startsWith("send.");
 const isReport = (one: Report | Send): one is Report => !isSend(one);

@@ -1,6 +1,6 @@
 /** Codex, by its app-server: JSON-RPC on stdio, one process for all sessions of one environment. */
 import { defineAdapter } from "../../core/adapter.ts";
-import { isRpcLine, type RpcLine } from "../../core/rpc.ts";
+import { isRpcLine, nextExpiry, type RpcLine } from "../../core/rpc.ts";
 import { answeredRequests, translatedNotifications } from "../../dialects/codex.ts";
 import { capabilities, launch, modes } from "./launch.ts";
 import { models } from "./models.ts";
@@ -15,6 +15,7 @@ export const codex = defineAdapter({
   isNative: isRpcLine,
   recognises,
   adapter,
+  wakeAt: ({ rpc }) => nextExpiry(rpc),
   launch,
   capabilities,
   binary: {
