@@ -4,12 +4,15 @@
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { OpenCodeEvent } from "../../src/dialects/opencode.ts";
+import type { UniversalEvent } from "../../src/protocol/events.ts";
+import { items, rest, texts } from "../support/agent-turns.ts";
 import { type Api, isIdle, listen } from "../support/opencode-client.ts";
-import { calls, says } from "../support/opencode-lab.ts";
+import { calls, completed, expectSound, type OpenCodeLab, openLab, says } from "../support/opencode-lab.ts";
 import { type Beside, besideNative, shareService } from "../support/opencode-native.ts";
 import { text } from "../support/opencode-surface.ts";
+import { endOf, turn, wholeLog } from "../support/sessions.ts";
 
 const program = process.env.FRANCA_TEST_OPENCODE ?? "";
 
@@ -47,6 +50,68 @@ const edits = (directory: string) =>
     name: "edit",
     input: { filePath: join(directory, "README.md"), oldString: "project.\n", newString: "project.\nOne more.\n" },
   });
+
+describe.skipIf(program === "")("what is asked beside turns is read from a recording as it was told", () => {
+  let lab: OpenCodeLab;
+  beforeAll(async () => {
+    lab = await openLab(program);
+  });
+  afterAll(() => lab?.close());
+
+  const messageOf = (events: readonly UniversalEvent[], role: "user" | "assistant"): string =>
+    items(events).find((item) => item.role === role)?.message_id ?? "";
+
+  test("revert and the prompt after it", async () => {
+    const begun = await lab.begin([says("One."), says("Two."), says("Three.")]);
+    const { id } = begun;
+    await turn(lab.sessions, id, "first");
+    const message_id = messageOf(await turn(lab.sessions, id, "second"), "user");
+    const answer = await lab.sessions.ask(id, { word: "revert", message_id });
+    expect(answer).toMatchObject({ status: 200, body: { revert: { messageID: message_id } } });
+    await lab.sessions.ask(id, { word: "unrevert" });
+    expect((await lab.sessions.get(id)).revert).toBeNull();
+    await lab.sessions.ask(id, { word: "revert", message_id });
+    expect((await lab.sessions.get(id)).revert).toMatchObject({ message_id });
+    const events = await turn(lab.sessions, id, "third");
+    const told = events.flatMap((event) => (event.type === "session.updated" ? [event.data] : []));
+    expect(told.flatMap(({ removed = [] }) => removed)).toHaveLength(2);
+    expect(told).toContainEqual(expect.objectContaining({ revert: null }));
+    await expectSound(lab, begun);
+  });
+
+  test("a note, a removal, an answer of a certain shape, a subtask", async () => {
+    const begun = await lab.begin([
+      calls({ name: "StructuredOutput", input: { answer: 42 } }),
+      says("I looked."),
+      says("All is well."),
+    ]);
+    const { id } = begun;
+    const noted = await lab.sessions.ask(id, { word: "note", request: { text: "for your information" } });
+    expect(noted.status).toBe(200);
+    const events = await wholeLog(lab.sessions, id);
+    expect(texts(events, "user")).toEqual(["for your information"]);
+    expect(events.some(({ type }) => type === "turn.started")).toBe(false);
+    const message_id = messageOf(events, "user");
+    expect(await lab.sessions.ask(id, { word: "remove", message_id })).toEqual({ status: 200, body: true });
+    expect((await lab.sessions.get(id)).items).toEqual([]);
+    const schema = { type: "object", properties: { answer: { type: "number" } }, required: ["answer"] };
+    const format = { type: "json_schema", schema };
+    const asked = await lab.sessions.prompt(id, { text: "the answer?", extras: { format } });
+    expect(endOf(await rest(lab.sessions, id, asked.sequence))).toEqual(completed);
+    const part = { type: "subtask", prompt: "look around", description: "Look around", agent: "general" };
+    const delegated = await lab.sessions.prompt(id, { text: "", extras: { subtask: [part] } });
+    expect(endOf(await rest(lab.sessions, id, delegated.sequence))).toEqual(completed);
+    await expectSound(lab, begun);
+  });
+
+  test("an agent that cannot be started cannot be asked, and says why", async () => {
+    const { id } = await lab.begin([says("One.")], {
+      env: { ...lab.environment, OPENCODE_SERVER_URL: "http://127.0.0.1:9" },
+    });
+    await expect(lab.sessions.ask(id, { word: "share" })).rejects.toMatchObject({ code: "stream_error" });
+    expect((await lab.sessions.get(id)).status).toBe("idle");
+  });
+});
 
 describe.skipIf(program === "")("asked beside turns", () => {
   test("revert, unrevert, a restart, and the next prompt makes it final", async () => {

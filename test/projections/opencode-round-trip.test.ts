@@ -44,6 +44,9 @@ const allowed: readonly RegExp[] = [
   /^assistant\.path\.root$/,
   // a subagent's tokens and cost count in its parent's session
   /^session\.(tokens|cost)(\.|$)/,
+  // what else a prompt carried, and who works on a subtask
+  /^user\.format$/,
+  /^assistant\.(mode|agent)$/,
   // a message that ended well says so, also the one of a shell command
   /^assistant\.finish$/,
 ];

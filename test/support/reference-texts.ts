@@ -6,8 +6,10 @@ import { eventId, sessionId, turnId } from "../../src/protocol/ids.ts";
 export const meanings: Readonly<Record<EventType, string>> = {
   "session.started":
     "The session exists. Once per session, before anything is done in it. Metadata may hold more than these fields.",
-  "session.updated":
+  "session.updated": [
     "Something about the session changed; only the changed fields are there. `queue` is the whole queue of prompts that wait.",
+    "`revert`: everything from this message on (or from the item of that native id in it) is taken back, files too, until the next prompt makes it final; null when it is not any more. `removed`: these messages, or these items of them, are no part of the conversation any more; the log keeps what was said. `share`: where others can read the session, null when they cannot any more.",
+  ].join("\n\n"),
   "session.ended":
     "The session is over: it was terminated or deleted. Once, last. The end of a turn or of an agent's process is never the end of a session, and `convert` never tells it.",
   "turn.started":

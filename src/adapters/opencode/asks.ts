@@ -9,6 +9,9 @@ import { messageOf, type State } from "./state.ts";
 
 type Out = (Report | Send)[];
 
+/** The event comes soon after the answer, or before it: no more need be known. */
+const GONE_REMEMBERED = 1_000;
+
 /** Whoever asked is told, whatever the answer is. */
 export function answerTo(
   state: State,
@@ -62,6 +65,7 @@ export function onRemoval(state: State, id: string): Report[] {
 export function onRemoved(state: State, place: MessagePlace): Report[] {
   const name = `${place.message_id}/${place.native_item_id ?? ""}`;
   if (state.gone.has(name)) return [];
+  if (state.gone.size >= GONE_REMEMBERED) state.gone = new Set();
   state.gone.add(name);
   return [{ type: "removed", place }];
 }

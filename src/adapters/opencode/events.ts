@@ -253,12 +253,17 @@ function onCompaction(state: State, part: Extract<OpenCodePart, { type: "compact
   ];
 }
 
-/** A slash command that runs as a task: its prompt is what the person asked for. */
+/** Work for a subagent: its prompt is what the person asked for, and who is to do it is kept beside it. */
 function onSubtask(state: State, part: Extract<OpenCodePart, { type: "subtask" }>): Out {
   if (isDone(state, part.id)) return [];
   const message = messageFor(state, part);
   finishPart(state, { part: part.id, message });
-  const content = [{ type: "text" as const, text: part.prompt }];
+  const { prompt, description, agent, command } = part;
+  const subtask = { prompt, description, agent, ...(command === undefined ? {} : { command }) };
+  const content = [
+    { type: "text" as const, text: prompt },
+    { type: "json" as const, json: { subtask } },
+  ];
   const reports = whole({ ...headOf(state, { part, message }), kind: "message", role: "user", content });
   return byUser(state, { message, reports });
 }

@@ -45,7 +45,7 @@ export const quietServerEvents: Readonly<Record<OpenCodeServerEventName, string>
 
 /** What it says about a session and is told better elsewhere. */
 export const quietSessionEvents = {
-  "session.diff": "always empty; tool results and patch parts have the files",
+  "session.diff": "tool results, patch parts and a revert have the files",
   "command.executed": "the command's prompt is the user message",
 } as const satisfies Partial<Record<OpenCodeSessionEvent["type"], string>>;
 

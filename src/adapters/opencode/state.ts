@@ -131,7 +131,7 @@ export interface State {
   readonly asks: Map<string, string>;
   /** What our requests take out of the conversation, by request. */
   readonly removals: Map<string, MessagePlace>;
-  /** What was told to be taken out since the turn began: an answer and an event say it both. */
+  /** What was told to be taken out lately: an answer and an event say it both. */
   gone: Set<string>;
   /** We were away and read the state again: deltas of parts that we do not know are torn. */
   rereading: boolean;
@@ -195,7 +195,6 @@ export function turnPage(state: State): void {
   state.messages = new Map();
   state.olderDone = state.done;
   state.done = new Set();
-  state.gone = new Set();
 }
 
 export const messageOf = (state: State, id: string): Message | undefined =>

@@ -18,7 +18,7 @@ export const markdownFold: Fold<UniversalEvent, string, State> = {
       case "session.started":
         return [heading(event)];
       case "session.updated":
-        return event.data.title === undefined ? [] : [`*Title: ${oneLine(event.data.title)}*\n\n`];
+        return onSessionUpdated(event);
       case "item.completed":
         return onItem(state, event.data.item);
       case "permission.resolved":
@@ -43,6 +43,16 @@ function heading({ data, session_id }: EventOf<"session.started">): string {
   const { agent, model, directory } = data.metadata;
   const facts = [agent, model, directory].filter((fact) => fact !== null && fact !== "");
   return `# Session ${session_id}\n\n${facts.map((fact) => code(fact ?? "")).join(" · ")}\n\n`;
+}
+
+function onSessionUpdated({ data }: EventOf<"session.updated">): string[] {
+  const { title, revert, removed = [], share } = data;
+  return [
+    ...(title === undefined ? [] : [`Title: ${oneLine(title)}`]),
+    ...(revert ? [`Taken back from message ${oneLine(revert.message_id)} on`] : []),
+    ...removed.map(({ message_id }) => `Removed from the conversation: message ${oneLine(message_id)}`),
+    ...(share ? [`Shared at ${oneLine(share.url)}`] : []),
+  ].map((line) => `*${line}*\n\n`);
 }
 
 function onItem(state: State, item: Item): string[] {
@@ -72,6 +82,9 @@ function onItem(state: State, item: Item): string[] {
 function onMessage(item: Item, who: string): string[] {
   return item.content.flatMap((part) => {
     if (part.type === "reasoning") return part.text.trim() === "" ? [] : [`${quoted(part.text)}\n\n`];
+    if (part.type === "json" && item.role === "assistant") {
+      return [`\`\`\`json\n${JSON.stringify(part.json, null, 2)}\n\`\`\`\n\n`];
+    }
     if (part.type !== "text" || part.text === "") return [];
     if (item.role === "user") return [`## Prompt${who}\n\n${part.text}\n\n`];
     return [item.kind === "system" ? `### Summary\n\n${part.text}\n\n` : `${part.text}\n\n`];

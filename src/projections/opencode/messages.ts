@@ -1,5 +1,6 @@
 /** Messages and their text: who speaks, which block belongs to which message, where a model step begins and ends. */
-import type { OpenCodeFilePart } from "../../dialects/opencode.ts";
+import type { OpenCodeFilePart, OpenCodeSubtaskPart } from "../../dialects/opencode.ts";
+import { isShape, isString } from "../../dialects/shape.ts";
 import type { EventOf, UsageStep } from "../../protocol/events.ts";
 import type { ContentPart, Item } from "../../protocol/items.ts";
 import { describeAssistant, describeUser, type MessageEnd, tokensOf } from "./describe.ts";
@@ -142,16 +143,20 @@ export function tellUser(telling: Telling, { conversation, item }: { conversatio
   // What the governor or the agent's own machinery writes for the model is not shown as a person's words.
   const synthetic = state.turn.continued || item.kind === "system";
   if (item.kind !== "system") state.turn.continued = false;
-  for (const [index, part] of item.content.entries()) {
+  const subtask = subtaskIn(item.content);
+  const content = subtask === null ? item.content : item.content.slice(0, 1);
+  for (const [index, part] of content.entries()) {
     const base = {
       id: (index === 0 ? own : null) ?? makeId(telling, "prt", `${item.item_id}:${index}`),
       sessionID: conversation.id,
       messageID: id,
     };
     const told =
-      part.type === "text"
-        ? ({ ...base, type: "text", text: part.text, ...(synthetic ? { synthetic } : {}) } as const)
-        : filePart(part, { base, directory: state.directory });
+      subtask !== null
+        ? ({ ...base, type: "subtask", ...subtask } as const)
+        : part.type === "text"
+          ? ({ ...base, type: "text", text: part.text, ...(synthetic ? { synthetic } : {}) } as const)
+          : filePart(part, { base, directory: state.directory });
     if (told === null) continue;
     out.push({
       id: eventId(telling),
@@ -159,6 +164,18 @@ export function tellUser(telling: Telling, { conversation, item }: { conversatio
       properties: { sessionID: conversation.id, part: told, time: ms },
     });
   }
+}
+
+type Subtask = Pick<OpenCodeSubtaskPart, "prompt" | "description" | "agent" | "command">;
+
+/** Work for a subagent is words to everybody, and a part of its own to OpenCode. */
+function subtaskIn(content: readonly ContentPart[]): Subtask | null {
+  const json = content.find((part) => part.type === "json")?.json;
+  const subtask = isShape(json) ? json.subtask : null;
+  if (!isShape(subtask)) return null;
+  const { prompt, description, agent, command } = subtask;
+  if (!isString(prompt) || !isString(description) || !isString(agent)) return null;
+  return { prompt, description, agent, ...(isString(command) ? { command } : {}) };
 }
 
 export function filePart(

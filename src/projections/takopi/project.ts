@@ -4,7 +4,7 @@
 import { type Fold, unreachable } from "../../core/fold.ts";
 import type { TakopiEvent, TakopiResume } from "../../dialects/takopi.ts";
 import type { EventOf, UniversalEvent } from "../../protocol/events.ts";
-import type { Item } from "../../protocol/items.ts";
+import type { ContentPart, Item } from "../../protocol/items.ts";
 import { beginAction, clip, endAction, leaveActions, tellNote } from "./actions.ts";
 import { answerOf, problemOf } from "./answer.ts";
 import { type Run, type State, start, type TakopiOptions, type Telling } from "./state.ts";
@@ -211,9 +211,15 @@ function hush(run: Run): void {
   run.saying = [];
 }
 
+/** An answer in the shape that was asked for is an answer all the same. */
+function shaped({ content }: Item): Extract<ContentPart, { type: "text" }> | undefined {
+  const part = content.find((one) => one.type === "json");
+  return part === undefined ? undefined : { type: "text", text: JSON.stringify(part.json) };
+}
+
 function onMessage(telling: Telling, { run, item }: { run: Run; item: Item }): void {
   if (item.role !== "assistant") return;
-  const part = item.content.find((one) => one.type === "text" || one.type === "reasoning");
+  const part = item.content.find((one) => one.type === "text" || one.type === "reasoning") ?? shaped(item);
   if (part === undefined || part.text.trim() === "") return;
   if (part.type === "reasoning") {
     const detail = item.subagent === undefined ? {} : { parent: item.subagent.parent_call_id ?? item.subagent.id };

@@ -112,11 +112,22 @@ function onRest({ state, event, paint }: Omit<Step, "options">): TextPiece[] {
       return note(state, `${paint.red("!")} ${clean(event.data.message)}`);
     case "agent.unparsed":
       return note(state, paint.dim(`! a line of the agent was not understood: ${clean(event.data.error)}`));
+    case "session.updated":
+      return changeLines(event.data).flatMap((line) => note(state, paint.dim(`· ${clean(line)}`)));
     case "session.ended":
       return note(state, paint.dim(`· session ended (${event.data.reason})`));
     default:
       return [];
   }
+}
+
+/** What a person has taken back or shared. */
+function changeLines({ revert, removed = [], share }: EventOf<"session.updated">["data"]): string[] {
+  return [
+    ...(revert ? [`taken back from message ${revert.message_id} on`] : []),
+    ...removed.map(({ message_id }) => `message ${message_id} is no part of the conversation any more`),
+    ...(share ? [`shared at ${share.url}`] : []),
+  ];
 }
 
 function onTurnState({ state, data, paint }: { state: State; data: EventOf<"turn.state">["data"]; paint: Paint }) {
@@ -185,6 +196,9 @@ function onItemCompleted({ state, item, paint, options }: ItemStep): TextPiece[]
   if (state.writing === item.item_id) return endBlock(state);
   if (item.role === "user" && options.prompts && part?.type === "text") {
     return note(state, `${paint.cyan("›")} ${paint.bold(clean(part.text))}`);
+  }
+  if (part?.type === "json" && item.role === "assistant") {
+    return [...closeLine(state), { to: "answer", text: `${clean(JSON.stringify(part.json))}\n` }];
   }
   if (part?.type === "status") {
     return note(
