@@ -3,6 +3,7 @@ import { type ItemId, itemId } from "../protocol/ids.ts";
 import type { ContentPart, Item, ItemStatus } from "../protocol/items.ts";
 import { textPart, withText } from "./content.ts";
 import {
+  asReported,
   type EmitOptions,
   emit,
   type Ledger,
@@ -66,20 +67,20 @@ export function openItem(
   emit(state, out, { type: "item.started", data: { item: itemAs(item, "in_progress") } }, options);
 }
 
-/** Returns false when the delta is about an item that is closed: nothing may follow then. */
-export function addDelta(state: MachineState, out: MachineOutput[], report: DeltaReport): boolean {
+/** Returns the item; null when the delta is about one that is closed: nothing may follow then. */
+export function addDelta(state: MachineState, out: MachineOutput[], report: DeltaReport): OpenItem | null {
   const { ledger } = state;
   let item = ledger.open.get(report.key);
   if (item === undefined) {
-    if (isKnown(ledger, report.key)) return false;
+    if (isKnown(ledger, report.key)) return null;
     openItem(state, out, { head: stubFor(report), options: made("item.stub") });
     item = ledger.open.get(report.key);
-    if (item === undefined) return false;
+    if (item === undefined) return null;
   }
-  if (report.delta === "") return true;
   // One block has one kind of words: that of its first piece.
-  pushDelta(state, out, { item, part: item.part ?? report.part, delta: report.delta, options: {} });
-  return true;
+  const part = item.part ?? report.part;
+  if (report.delta !== "") pushDelta(state, out, { item, part, delta: report.delta, options: asReported });
+  return item;
 }
 
 /** Returns the item's head when it was open and is closed now. */
@@ -218,7 +219,8 @@ function finalText({ content }: OpenItem): { part: DeltaKind; text: string } | n
 const saying = (item: OpenItem, content: readonly ContentPart[]): readonly ContentPart[] =>
   item.text === "" || item.part === null ? content : withText(content, { text: item.text, part: item.part });
 
-function stubFor({ key, part }: DeltaReport): ItemHead {
+/** An item that nobody announced. */
+export function stubFor({ key, part }: DeltaReport): ItemHead {
   if (part === "tool_output") {
     const content: ContentPart[] = [{ type: "tool_result", call_id: key, output: "", is_error: false }];
     return { key, native_item_id: key, kind: "tool_result", role: "tool", content };

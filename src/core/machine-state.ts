@@ -137,8 +137,11 @@ export interface EmitOptions {
   readonly rule?: string;
 }
 
+/** What the agent said, as it said it. */
+export const asReported: EmitOptions = {};
+
 /** Puts an event of the machine's current turn on the output. */
-export function emit(state: MachineState, out: MachineOutput[], draft: Draft, options: EmitOptions = {}): void {
+export function emit(state: MachineState, out: MachineOutput[], draft: Draft, options = asReported): void {
   if (!state.started && draft.type !== "session.started") startSession(state, out);
   out.push({
     type: "event",

@@ -3,7 +3,7 @@
 import { unreachable } from "./fold.ts";
 import { noteTool } from "./governor.ts";
 import { hashHex } from "./hash.ts";
-import { addDelta, callIdOf, closeItem, isKnown, isTool, openItem } from "./items.ts";
+import { addDelta, callIdOf, closeItem, isKnown, isTool, openItem, stubFor } from "./items.ts";
 import {
   beginTurn,
   finishAsSignalled,
@@ -107,24 +107,16 @@ function onOpen(state: MachineState, out: MachineOutput[], { item, synthetic }: 
 }
 
 function onDelta(state: MachineState, out: MachineOutput[], report: DeltaReport): void {
-  const item = state.ledger.open.get(report.key);
-  if (item === undefined && !isKnown(state.ledger, report.key)) noteWork(state, out, stubHead(report));
-  if (!addDelta(state, out, report)) return;
+  if (!isKnown(state.ledger, report.key)) noteWork(state, out, stubFor(report));
+  const item = addDelta(state, out, report);
+  if (item === null) return;
   // The summary of a compaction is a system item: while it is written, the compaction goes on.
-  if (state.ledger.open.get(report.key)?.head.role !== "system") backToRunning(state, out);
+  if (item.head.role !== "system") backToRunning(state, out);
   if (report.part === "tool_output" && state.requests.size > 0) {
-    const callId = callIdOf(state.ledger.open.get(report.key)?.head ?? stubHead(report));
+    const callId = callIdOf(item.head);
     if (callId !== null) toolWentOn(state, out, { callId, denied: false });
   }
 }
-
-const stubHead = ({ key, part }: DeltaReport): ItemHead => ({
-  key,
-  native_item_id: key,
-  kind: part === "tool_output" ? "tool_result" : "message",
-  role: part === "tool_output" ? "tool" : "assistant",
-  content: part === "tool_output" ? [{ type: "tool_result", call_id: key, output: "", is_error: false }] : [],
-});
 
 function onClose(state: MachineState, out: MachineOutput[], report: CloseReport): void {
   const { ledger } = state;
