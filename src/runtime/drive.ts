@@ -22,9 +22,10 @@ const GROUP_BYTES = 256 * 1024;
  */
 const REST_PER_LINE_MS = 0.1;
 const LONGEST_REST_MS = 4;
-/** How much may wait to be stepped before the agent is held back, and when it may go on. */
-const BEHIND_BYTES = 512 * 1024;
-const CAUGHT_UP_BYTES = 256 * 1024;
+/** How much may wait to be stepped before nobody rests, before the agent is held back, and when it may go on. */
+const GATHERED_BYTES = 512 * 1024;
+const BEHIND_BYTES = 1024 * 1024;
+const CAUGHT_UP_BYTES = 512 * 1024;
 /** What a waiting line takes besides its text, about: many short ones are not to fill memory either. */
 const ENTRY_BYTES = 512;
 /** A log that cannot be written is tried again, at first soon. */
@@ -183,7 +184,7 @@ interface Beginning {
 }
 
 function begin(state: State, { beating, gathers }: Beginning): void {
-  const rest = gathers && state.queued < GROUP_BYTES ? state.restUntil - performance.now() : 0;
+  const rest = gathers && state.queued < GATHERED_BYTES ? state.restUntil - performance.now() : 0;
   if (rest <= 0) state.ticker.mark(beating);
   else state.restTimer ??= setTimeout(() => state.ticker.mark(beating), rest);
 }
