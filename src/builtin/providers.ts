@@ -1,5 +1,6 @@
 /** Which provider a model is asked from, with which URL and key. Decided from configuration and environment alone. */
 import { ApiError } from "../protocol/errors.ts";
+import type { ModelSummary } from "../protocol/resources.ts";
 import type { Limits } from "./compact.ts";
 import type { BuiltinSettings, Provider, ProviderKind } from "./config.ts";
 
@@ -210,17 +211,26 @@ export function hasCredentials({ settings, environment }: Context): boolean {
 }
 
 /** Models that can be named without looking anything up: the configured ones, and one of each provider with a key. */
-export function listModels({ settings, environment }: Context): { models: { id: string }[]; defaultModel?: string } {
+export function listModels({ settings, environment }: Context): {
+  readonly models: readonly ModelSummary[];
+  readonly defaultModel?: string;
+} {
   const withKey = [...known].flatMap(([provider, { keyEnv, model }]) =>
     model !== null && firstOf(environment, keyEnv) !== undefined ? [`${provider}/${model}`] : [],
   );
   const limited = Object.keys(settings.limits ?? {});
   const ids = [...new Set([...(settings.model === undefined ? [] : [settings.model]), ...limited, ...withKey])];
   const [first] = ids;
-  const models = ids.map((id) => ({ id }));
+  const models = ids.map((id) => ({ id, ...configuredLimit(id, settings) }));
   return settings.model === undefined && first === undefined
     ? { models }
     : { models, defaultModel: settings.model ?? first ?? "" };
+}
+
+/** Windows of well-known models are good enough to compact by, but only what was configured is told as a fact. */
+function configuredLimit(id: string, { limits = {} }: BuiltinSettings): Pick<ModelSummary, "limit"> {
+  const found = limits[id] ?? limits[id.slice(id.indexOf("/") + 1)];
+  return found === undefined ? {} : { limit: { context: found.context, output: found.output } };
 }
 
 const refusal = (message: string): ApiError => new ApiError("invalid_request", message);

@@ -155,6 +155,19 @@ export const ModelSummary = z.object({
   name: z.string().optional(),
   variants: z.array(z.string()).optional(),
   defaultVariant: z.string().optional(),
+  /** In tokens, as far as the agent tells. */
+  limit: z
+    .object({ context: z.number().int().positive().optional(), output: z.number().int().positive().optional() })
+    .optional(),
+  /** USD per million tokens, as far as the agent tells. */
+  cost: z
+    .object({
+      input: z.number().positive().optional(),
+      output: z.number().positive().optional(),
+      cacheRead: z.number().positive().optional(),
+      cacheWrite: z.number().positive().optional(),
+    })
+    .optional(),
 });
 export type ModelSummary = z.infer<typeof ModelSummary>;
 

@@ -151,6 +151,21 @@ describe.skipIf(program === undefined)("opencode serve and Franca with OpenCode"
     expect(unknown).toEqual([]);
   });
 
+  test("a model's limits and prices are those that OpenCode tells", async () => {
+    const { native, here } = await twin.models();
+    expect(native).toMatchObject({ name: "Scripted", limit: { context: 200_000, output: 8_192 } });
+    expect(native).toMatchObject({ cost: { input: 1, output: 2, cache: { read: 0, write: 0 } } });
+    expect(here).toEqual([
+      {
+        id: "lab/scripted",
+        name: "Scripted",
+        variants: ["low", "medium", "high"],
+        limit: { context: 200_000, output: 8_192 },
+        cost: { input: 1, output: 2 },
+      },
+    ]);
+  });
+
   test("whatever is documented does occur", () => {
     expect([...occurred].sort()).toEqual(Object.keys(allowed).sort());
   });

@@ -127,6 +127,15 @@ describe("the model", () => {
       defaultModel: "anthropic/claude-sonnet-4-5",
     });
     expect(listModels({ settings: {}, environment: {} })).toEqual({ models: [] });
+    const limits = {
+      mine: { context: 8_000, output: 1_000 },
+      "lab/other": { context: 9_000, input: 1, output: 2_000 },
+    };
+    expect(listModels({ settings: { model: "lab/mine", limits }, environment: {} }).models).toEqual([
+      { id: "lab/mine", limit: { context: 8_000, output: 1_000 } },
+      { id: "mine", limit: { context: 8_000, output: 1_000 } },
+      { id: "lab/other", limit: { context: 9_000, output: 2_000 } },
+    ]);
     expect(hasCredentials({ settings: {}, environment })).toBe(true);
     expect(hasCredentials({ settings: {}, environment: {} })).toBe(false);
   });

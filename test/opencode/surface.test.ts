@@ -228,6 +228,15 @@ describe("sessions", () => {
 });
 
 describe("the rest", () => {
+  test("limits of models are those that are known, and 0 otherwise", async () => {
+    const limits = { "lab/known": { context: 32_000, output: 4_000 } };
+    const { api } = await openSurface({ builtin: { model: "lab/unknown", limits } });
+    const { providers } = (await api.get("/config/providers")).body;
+    const { models } = providers.find(({ id }: { id: string }) => id === "builtin");
+    expect(models["lab/known"].limit).toEqual({ context: 32_000, output: 4_000 });
+    expect(models["lab/unknown"]).toMatchObject({ limit: { context: 0, output: 0 }, cost: { input: 0, output: 0 } });
+  });
+
   test("what describes the server fits OpenCode's schemas", async () => {
     const { api } = await openSurface();
     for (const provider of (await api.get("/provider")).body.all) fits("Provider", provider);

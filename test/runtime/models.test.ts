@@ -38,6 +38,7 @@ const catalogue = {
       visibility: "list",
       priority: 1,
       default_reasoning_level: "low",
+      context_window: 272_000,
       supported_reasoning_levels: [{ effort: "low", description: "quick" }, { effort: "high" }],
     },
     { slug: "hidden", visibility: "hide", priority: 0 },
@@ -52,7 +53,13 @@ test("Codex's catalogue becomes models with variants, the hidden ones left out",
   });
   expect(await sessions.models("codex")).toEqual({
     models: [
-      { id: "first", name: "First", variants: ["low", "high"], defaultVariant: "low" },
+      {
+        id: "first",
+        name: "First",
+        variants: ["low", "high"],
+        defaultVariant: "low",
+        limit: { context: 272_000 },
+      },
       { id: "second", name: "Second" },
     ],
   });
@@ -71,6 +78,36 @@ test("OpenCode's lines become models; it is asked once, with the environment tha
   utimesSync(program, 1, 1);
   expect(await sessions.models("opencode")).toEqual(first);
   expect(readFileSync(join(bin, "asked"), "utf8")).toBe("models .\nmodels .\n");
+});
+
+test("what OpenCode knows of a model is told; its zeros are what it does not know", async () => {
+  const about = (fields: object) => JSON.stringify(fields, null, 2);
+  const known = {
+    name: "One",
+    cost: { input: 1, output: 2.5, cache: { read: 0.1, write: 0 } },
+    limit: { context: 200_000, output: 8_192 },
+    variants: { low: { reasoningEffort: "low" }, high: {} },
+    options: { note: "}" },
+  };
+  const unknown = { cost: { input: 0, output: 0, cache: { read: 0, write: 0 } }, limit: { context: 0, output: 0 } };
+  const printed = ["lab/one", about(known), "lab/two", about(unknown), "lab/three", "{\nbroken\n}", "lab/four"];
+  const { sessions, bin } = await withPrograms({ opencode: 'echo "$*" > asked; cat printed' });
+  writeFileSync(join(bin, "printed"), `${printed.join("\n")}\n`);
+  expect(await sessions.models("opencode")).toEqual({
+    models: [
+      {
+        id: "lab/one",
+        name: "One",
+        variants: ["low", "high"],
+        limit: { context: 200_000, output: 8_192 },
+        cost: { input: 1, output: 2.5, cacheRead: 0.1 },
+      },
+      { id: "lab/two" },
+      { id: "lab/three" },
+      { id: "lab/four" },
+    ],
+  });
+  expect(readFileSync(join(bin, "asked"), "utf8")).toBe("models --verbose\n");
 });
 
 test("a program that fails, or prints something else, or is absent has no models", async () => {

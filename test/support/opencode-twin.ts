@@ -18,6 +18,8 @@ import { type Api, type Listener, listen, openCodeApi } from "./opencode-client.
 export interface Twin {
   /** Drives both through the same conversation, one after the other, each in a fresh folder. */
   readonly play: (scenario: Scenario) => Promise<Record<"native" | "here", Played>>;
+  /** What each says of the only model there is. */
+  readonly models: () => Promise<Record<"native" | "here", unknown>>;
   readonly close: () => Promise<void>;
 }
 
@@ -84,6 +86,11 @@ export async function openTwin(program: string): Promise<Twin> {
       if (one === undefined || other === undefined) throw new Error("A side is missing.");
       return { native: one, here: other };
     },
+    async models() {
+      const { providers } = await read(`${native.url}/config/providers`);
+      const { models } = await read(`${here.url}/v1/agents/opencode/models`);
+      return { native: providers[0].models.scripted, here: models };
+    },
     async close() {
       await here.close();
       await native.close();
@@ -91,6 +98,11 @@ export async function openTwin(program: string): Promise<Twin> {
       rmSync(house, { recursive: true, force: true });
     },
   };
+}
+
+async function read(url: string) {
+  const response = await fetch(url);
+  return JSON.parse(await response.text());
 }
 
 async function serveNative(program: string, env: Record<string, string>) {

@@ -30,7 +30,8 @@ const isListed = ({ visibility }: Entry): boolean => visibility === undefined ||
 
 const priorityOf = ({ priority }: Entry): number => (typeof priority === "number" ? priority : Number.MAX_SAFE_INTEGER);
 
-function summaryOf({ slug, display_name, supported_reasoning_levels, default_reasoning_level }: Entry): ModelSummary[] {
+function summaryOf(entry: Entry): ModelSummary[] {
+  const { slug, display_name, supported_reasoning_levels, default_reasoning_level, context_window: context } = entry;
   if (!isString(slug)) return [];
   const levels = Array.isArray(supported_reasoning_levels) ? supported_reasoning_levels : [];
   const variants = levels.filter(isShape).flatMap(({ effort }) => (isString(effort) ? [effort] : []));
@@ -40,6 +41,7 @@ function summaryOf({ slug, display_name, supported_reasoning_levels, default_rea
       ...(isString(display_name) ? { name: display_name } : {}),
       ...(variants.length === 0 ? {} : { variants }),
       ...(isString(default_reasoning_level) ? { defaultVariant: default_reasoning_level } : {}),
+      ...(typeof context === "number" && context > 0 ? { limit: { context } } : {}),
     },
   ];
 }

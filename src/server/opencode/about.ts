@@ -161,7 +161,7 @@ const nextAgent = ({ name, description, mode }: OpenCodeAgent) => ({
 const nextProvider = ({ id, name }: Provider) => ({ id, name, api: { type: "native", settings: {} }, request });
 
 function nextModels({ id: providerID, models }: Provider) {
-  return Object.values(models).map(({ id, name, limit, variants }) => ({
+  return Object.values(models).map(({ id, name, limit, cost, variants }) => ({
     id,
     providerID,
     name,
@@ -170,7 +170,7 @@ function nextModels({ id: providerID, models }: Provider) {
     request,
     variants: Object.keys(variants ?? {}).map((variant) => ({ id: variant, headers: {}, body: {} })),
     time: { released: 0 },
-    cost: [],
+    cost: cost.input === 0 && cost.output === 0 ? [] : [cost],
     status: "active",
     enabled: true,
     limit,

@@ -99,7 +99,7 @@ export type OpenCodeModel = ReturnType<typeof modelAs>;
 
 const media = { text: true, audio: false, image: true, video: false, pdf: false } as const;
 
-function modelAs(providerID: string, { id, name, variants }: ModelSummary) {
+function modelAs(providerID: string, { id, name, variants, limit, cost }: ModelSummary) {
   return {
     id,
     providerID,
@@ -114,9 +114,13 @@ function modelAs(providerID: string, { id, name, variants }: ModelSummary) {
       output: { ...media, image: false },
       interleaved: false,
     },
-    // Agents do not tell prices and limits: nothing is claimed about them.
-    cost: { input: 0, output: 0, cache: { read: 0, write: 0 } },
-    limit: { context: 0, output: 0 },
+    // OpenCode's clients want numbers, and 0 is how OpenCode says that it does not know.
+    cost: {
+      input: cost?.input ?? 0,
+      output: cost?.output ?? 0,
+      cache: { read: cost?.cacheRead ?? 0, write: cost?.cacheWrite ?? 0 },
+    },
+    limit: { context: limit?.context ?? 0, output: limit?.output ?? 0 },
     status: "active" as const,
     options: {},
     headers: {},
