@@ -42,7 +42,11 @@ export const openCodeRules: readonly OpenCodeRule[] = [
     says: "The deltas of a text or reasoning part add up to its one final update, which has `time.end`.",
     check: textAddsUp,
   },
-  { id: "opencode.known-parents", says: "Parts name known messages, deltas known parts.", check: knownParents },
+  {
+    id: "opencode.known-parents",
+    says: "Parts name known messages that were not removed, deltas known parts.",
+    check: knownParents,
+  },
   { id: "opencode.ids-sort", says: "Event ids are unique, and ascend within a session.", check: idsSort },
   {
     id: "opencode.requests-resolved",
@@ -257,6 +261,8 @@ function knownParents(): Checker {
   return {
     step(event) {
       if (event.type === "message.updated") messages.add(event.properties.info.id);
+      if (event.type === "message.removed") messages.delete(event.properties.messageID);
+      if (event.type === "message.part.removed") parts.delete(event.properties.partID);
       if (event.type === "message.part.updated") {
         const { part }: { part: OpenCodePart } = event.properties;
         parts.add(part.id);

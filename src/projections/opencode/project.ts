@@ -15,14 +15,23 @@ import {
 } from "./conversations.ts";
 import { modelOf, tokensOf } from "./describe.ts";
 import { errorOf, messageOf } from "./errors.ts";
-import { closeSummary, closeText, endStep, openSummary, openText, tellDelta, tellUser } from "./messages.ts";
+import {
+  closeSummary,
+  closeText,
+  endStep,
+  openMessage,
+  openSummary,
+  openText,
+  tellDelta,
+  tellUser,
+} from "./messages.ts";
 import { askPermission, askQuestion, resolvePermission, resolveQuestion } from "./requests.ts";
 import {
-  type Conversation,
   defaultOptions,
   eventId,
   isQuiet,
   type OpenCodeOptions,
+  ownId,
   rootOf,
   type State,
   start,
@@ -231,7 +240,7 @@ function complete(telling: Telling, item: Item): void {
 function onMessageCompleted(telling: Telling, item: Item): void {
   if (item.role === "user") return tellUser(telling, { conversation: conversationOf(telling, item), item });
   if (item.role !== "assistant") return;
-  if (isStructured(item)) return noteStructured(conversationOf(telling, item), item);
+  if (isStructured(item)) return noteStructured(telling, item);
   closeText(telling, item);
   for (const part of item.content) if (part.type === "file_ref") tellFile(telling, part);
 }
@@ -239,9 +248,13 @@ function onMessageCompleted(telling: Telling, item: Item): void {
 /** An answer in the shape that was asked for: OpenCode has it on the message, not in a part of it. */
 const isStructured = ({ content }: Item): boolean => content.length === 1 && content[0]?.type === "json";
 
-function noteStructured({ message }: Conversation, { content }: Item): void {
-  const [part] = content;
-  if (message !== null && part?.type === "json") message.structured = part.json;
+function noteStructured(telling: Telling, item: Item): void {
+  const [part] = item.content;
+  const conversation = conversationOf(telling, item);
+  if (part?.type !== "json" || isQuiet(conversation)) return;
+  const id = ownId(telling.state, { prefix: "msg", id: item.message_id });
+  const message = conversation.message ?? openMessage(telling, { conversation, id, seed: item.item_id });
+  message.structured = part.json;
 }
 
 /** What an agent writes for itself: first of all the summary of a compaction, else a note to the model. */
