@@ -228,6 +228,14 @@ describe("sessions", () => {
 });
 
 describe("the rest", () => {
+  test("the diffs of a session name files from its directory", async () => {
+    const { api } = await openSurface();
+    const { body: session } = await api.post("/session", {});
+    await api.post(`/session/${session.id}/message`, text("tool"));
+    const { body: diffs } = await api.get(`/session/${session.id}/diff`);
+    expect(diffs).toMatchObject([{ file: "README.md", additions: 1, deletions: 0, status: "modified" }]);
+  });
+
   test("limits of models are those that are known, and 0 otherwise", async () => {
     const limits = { "lab/known": { context: 32_000, output: 4_000 } };
     const { api } = await openSurface({ builtin: { model: "lab/unknown", limits } });

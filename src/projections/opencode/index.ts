@@ -5,4 +5,5 @@ export { openCodeFold } from "./project.ts";
 export { defaultOptions, type OpenCodeOptions, type State as OpenCodeState } from "./state.ts";
 export { applyOpenCode, emptyStore, type OpenCodeStore, type StoredMessage, type StoredSession } from "./store.ts";
 export { summariseOpenCode } from "./summary.ts";
+export { relativePath } from "./tool-metadata.ts";
 export { toolMappings } from "./tools.ts";

@@ -9,6 +9,7 @@ import {
   OPENCODE_VERSION,
   openCodeSessionId,
   projectId,
+  relativePath,
   type StoredMessage,
   slugOf,
 } from "../../projections/opencode/index.ts";
@@ -213,15 +214,19 @@ async function todos(call: OpenCodeCall): Promise<OpenCodeAnswer> {
   return json(live.store.sessions.get(call.params.sessionID ?? "")?.todos ?? []);
 }
 
-/** The latest diff that a tool told for each file. */
+/** The latest diff that a tool told for each file; files are named from the directory, as OpenCode does. */
 function diffsOf(live: Live, { params, query }: OpenCodeCall): OpenCodeFileDiff[] {
   const diffs = new Map<string, OpenCodeFileDiff>();
-  for (const { info, parts } of live.store.sessions.get(params.sessionID ?? "")?.messages.values() ?? []) {
+  const session = live.store.sessions.get(params.sessionID ?? "");
+  const directory = session?.info?.directory ?? "";
+  for (const { info, parts } of session?.messages.values() ?? []) {
     if (query.messageID !== undefined && info.id !== query.messageID) continue;
     for (const part of parts.values()) {
       if (part.type !== "tool" || part.state.status !== "completed") continue;
       const diff = FileDiff.safeParse(part.state.metadata?.filediff);
-      if (diff.success) diffs.set(diff.data.file, { ...diff.data, status: "modified" });
+      if (!diff.success) continue;
+      const file = relativePath({ path: diff.data.file, directory });
+      diffs.set(file, { ...diff.data, file, status: "modified" });
     }
   }
   return [...diffs.values()];
