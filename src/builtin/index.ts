@@ -10,5 +10,6 @@ export {
   withFlags,
 } from "./config.ts";
 export { historyFrom } from "./log-reader.ts";
+export { removeOutputs } from "./outputs.ts";
 export { hasCredentials, listModels } from "./providers.ts";
 export type { Hooks } from "./session-context.ts";

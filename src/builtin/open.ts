@@ -7,6 +7,7 @@ import type { InProcessHost } from "../core/adapter.ts";
 import { childEnvironment } from "../runtime/environment.ts";
 import type { BuiltinOptions } from "./agent.ts";
 import { realDirectory } from "./confine.ts";
+import { outputFolder } from "./outputs.ts";
 import { openBuiltinSession, type Session } from "./session.ts";
 import { noHooks } from "./session-context.ts";
 import { findRipgrep } from "./tools/ripgrep.ts";
@@ -37,7 +38,7 @@ const wait = async (ms: number, signal: AbortSignal): Promise<void> => {
 async function outputDirectory({ outputs }: BuiltinOptions, { options }: InProcessHost): Promise<string> {
   // Made when it is needed; a name that nobody can guess, because others write to that folder too.
   const folder = outputs ?? join(tmpdir(), `franca-outputs-${randomUUID()}`);
-  return realDirectory(join(folder, options.session_id.replaceAll(/[^\w-]/g, "_").slice(0, 100)));
+  return realDirectory(outputFolder({ outputs: folder, session: options.session_id }));
 }
 
 /** Keys of model providers: the agent's own, and none of a command's business. */

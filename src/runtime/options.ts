@@ -43,6 +43,8 @@ export interface RuntimeOptions {
   readonly credentials?: (agent: string) => boolean | null;
   /** Asked when a turn is about to settle; sessions get `askPlugins` in their policy when it is there. */
   readonly settle?: (settlement: Settlement) => Promise<readonly Proposal[]>;
+  /** A session was deleted: what others keep for it can go too. */
+  readonly onDeleted?: (session: SessionId) => Promise<void>;
   /** Where sessions work that name no directory. */
   readonly directory?: string;
 }

@@ -130,6 +130,7 @@ export async function discard(runtime: Runtime, { id }: Pick<Live, "id">): Promi
   await live?.link.end({ unheard: true });
   await runtime.log.delete(id);
   runtime.tail.remove(id);
+  await runtime.options.onDeleted?.(id);
 }
 
 /** Our own mistake broke the fold, or somebody else has written: what is stored is the truth, and we go on from it. */

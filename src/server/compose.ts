@@ -3,7 +3,14 @@ import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { adapters } from "../adapters/index.ts";
-import { type BuiltinSettings, createBuiltinAgent, hasCredentials, historyFrom, listModels } from "../builtin/index.ts";
+import {
+  type BuiltinSettings,
+  createBuiltinAgent,
+  hasCredentials,
+  historyFrom,
+  listModels,
+  removeOutputs,
+} from "../builtin/index.ts";
 import { createMock } from "../mock/index.ts";
 import { ApiError } from "../protocol/errors.ts";
 import type { FinishTodos } from "../protocol/resources.ts";
@@ -55,6 +62,7 @@ export async function openRuntime(options: OpenRuntime): Promise<Sessions> {
   const { data, store, durability, watchdogMs, passEnv, token, role, stop, logger = silentLogger } = options;
   const { plugins: entries = [], builtin = {}, finishTodos, configFolder = process.cwd(), address = nowhere } = options;
   const plugged = entries.length === 0 ? null : await openPlugged({ entries, base: configFolder, logger, address });
+  const outputs = join(data, "outputs");
   const sessions: Sessions = await openSessions({
     adapters,
     inProcess: {
@@ -65,7 +73,7 @@ export async function openRuntime(options: OpenRuntime): Promise<Sessions> {
         loadHistory: historyFrom(() => sessions),
         environment: process.env,
         passEnv,
-        ...(store === "memory" ? {} : { outputs: join(data, "outputs") }),
+        ...(store === "memory" ? {} : { outputs }),
         ...(plugged === null ? {} : { hooks: plugged.plugins }),
       }),
     },
@@ -74,6 +82,7 @@ export async function openRuntime(options: OpenRuntime): Promise<Sessions> {
     models: async (agent) =>
       agent === "builtin" ? listModels({ settings: builtin, environment: process.env }) : { models: [] },
     ...(plugged === null ? {} : { settle: plugged.settle }),
+    ...(store === "memory" ? {} : { onDeleted: (session) => removeOutputs({ outputs, session }) }),
     logger,
     role,
     version,

@@ -1,6 +1,6 @@
 /** The examples of docs/completion.md, run as they are printed; and the builtin agent through the command line. */
 import { execFile } from "node:child_process";
-import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, onTestFinished, test } from "vitest";
@@ -73,6 +73,23 @@ test("franca run with --base-url and --model", async () => {
   expect(code).toBe(0);
   expect(readFileSync(join(home, "a.txt"), "utf8")).toBe("a");
   expect(server.requests).toHaveLength(2);
+});
+
+test("an output too long for the model is kept as long as its session", async () => {
+  const home = temporaryFolder();
+  const server = await model(
+    { type: "answer", blocks: [{ type: "tool_call", name: "bash", input: { command: "seq 1 20000" } }] },
+    { type: "answer", blocks: [{ type: "text", text: "Counted." }] },
+  );
+  const data = join(home, "data");
+  const args = ["--agent", "builtin", "--model", "openai-compatible/any", "--base-url", server.url, "--auto-approve"];
+  expect((await franca(["run", ...args, "--data", data, "--", "count"], { home })).code).toBe(0);
+  const kept = readdirSync(join(data, "outputs"));
+  expect(kept).toHaveLength(1);
+  const { stdout } = await franca(["sessions", "list", "--data", data, "--json"], { home });
+  const [session] = JSON.parse(stdout).sessions;
+  expect((await franca(["sessions", "delete", session.sessionId, "--data", data], { home })).code).toBe(0);
+  expect(readdirSync(join(data, "outputs"))).toEqual([]);
 });
 
 test("a wrong configuration names the key", async () => {
