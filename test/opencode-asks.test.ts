@@ -1,9 +1,10 @@
 /** What is asked of OpenCode beside turns: which requests go out, who hears the answers, and what events come of it. */
 import { describe, expect, test } from "vitest";
 import { opencode } from "../src/adapters/opencode/index.ts";
-import type { Effect } from "../src/core/input.ts";
+import { defaultPolicy, type Effect } from "../src/core/input.ts";
+import { openSession } from "../src/core/session.ts";
 import type { Ask } from "../src/protocol/commands.ts";
-import { promptId } from "../src/protocol/ids.ts";
+import { promptId, sessionId } from "../src/protocol/ids.ts";
 import { type LiveSession, liveSession } from "./support/live-session.ts";
 import { done, event, of, prompted, requests, root, words } from "./support/opencode-events.ts";
 
@@ -115,6 +116,21 @@ describe("what comes of it", () => {
     live.hear(event("session.updated", { info: session() }));
     expect(updates(live).at(-1)).toEqual({ revert: null });
     expect(updates(live).filter((data) => data.revert === null)).toHaveLength(1);
+  });
+
+  test("a session that was closed knows what was taken back, and hears that it is not any more", () => {
+    const live = resting();
+    live.hear(event("session.updated", { info: session({ revert: { messageID: "msg_0" } }) }));
+    const again = openSession({
+      sessionId: sessionId("s"),
+      adapter: opencode,
+      policy: defaultPolicy,
+      snapshot: live.session.snapshot(),
+      connected: true,
+    });
+    const line = event("session.updated", { info: session() });
+    const { events } = again.step({ type: "line", from: "agent", line, at: 9_000 });
+    expect(events.map(({ data }) => data)).toEqual([{ revert: null }]);
   });
 
   test("the answer to the end of a share is stale, and is not believed", () => {

@@ -105,6 +105,27 @@ describe("the OpenCode agent", () => {
     expect(gone.body.data.message).toContain("OpenCode could not be asked");
   });
 
+  test("takes nothing back while it is busy", async () => {
+    const { api, base, directory, id, server } = await withOpenCode();
+    await api.post(`/session/${id}/message`, text("first"));
+    const messageID = await lastUser(api, id);
+    server.refuse(/prompt_async/, "silence");
+    const listener = await listen(base, { directory });
+    await api.post(`/session/${id}/prompt_async`, text("second"));
+    await listener.until(({ type }) => type === "session.status");
+    const asks = server.asked.length;
+    for (const [path, given] of [
+      ["revert", { messageID }],
+      ["unrevert", {}],
+    ] as const) {
+      const refused = await api.post(`/session/${id}/${path}`, given);
+      const body = { _tag: "SessionBusyError", sessionID: id, message: expect.stringContaining("is busy") };
+      expect(refused).toEqual({ status: 409, body });
+    }
+    expect((await api.call("DELETE", `/session/${id}/message/${messageID}`)).status).toBe(409);
+    expect(server.asked.slice(asks).some(({ what }) => /revert|DELETE/.test(what))).toBe(false);
+  });
+
   test("is told what it has taken back also after a restart of the daemon", async () => {
     const data = join(temporaryFolder(), "data");
     const { api, id, daemon, directory } = await withOpenCode({ store: "sqlite", data });

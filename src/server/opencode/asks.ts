@@ -1,5 +1,6 @@
 /** What is asked of the agent beside turns: taking back and bringing back, sharing, removing messages. */
 import { z } from "zod";
+import { ApiError } from "../../protocol/errors.ts";
 import type { AskRequest } from "../../runtime/contract.ts";
 import { json, notSupported, type OpenCodeAnswer, type OpenCodeCall, type OpenCodeRoute } from "./call.ts";
 import type { Live } from "./live.ts";
@@ -74,6 +75,8 @@ export async function put(
   if (status >= 400) return { refusal: { json: body, status }, body };
   const { lastSequence } = await call.sessions.get(live.id, { limit: 0 });
   const signal = AbortSignal.any([call.stopped, AbortSignal.timeout(TOLD_MS)]);
-  await call.turns.told(live, { after: lastSequence, signal });
+  if (!(await call.turns.told(live, { after: lastSequence, signal }))) {
+    throw new ApiError("timeout", `The agent has answered, but what it changed was not told within ${TOLD_MS} ms.`);
+  }
   return { refusal: null, body };
 }

@@ -19,8 +19,8 @@ export interface Turns {
   readonly ended: (live: Live, prompt: string, signal: AbortSignal) => Promise<Outcome>;
   /** Resolves when everything up to `after` was told and the session is idle. */
   readonly idle: (live: Live, options: { readonly after: number; readonly signal: AbortSignal }) => Promise<void>;
-  /** Resolves when everything up to `after` was told. */
-  readonly told: (live: Live, options: { readonly after: number; readonly signal: AbortSignal }) => Promise<void>;
+  /** Resolves when everything up to `after` was told; false when the signal was first. */
+  readonly told: (live: Live, options: { readonly after: number; readonly signal: AbortSignal }) => Promise<boolean>;
   /** Questions of this session have nobody to answer them: they are rejected as they come. */
   readonly refuseQuestions: (session: SessionId) => void;
 }
@@ -37,7 +37,8 @@ export function openTurns({ retelling, sessions, logger }: TurnsOptions): Turns 
     refuseQuestions: (session) => void silent.add(session),
     ended: (live, prompt, signal) => until(retelling, { live, signal, check: () => outcome(live, prompt) }),
     told: async (live, { after, signal }) => {
-      await until(retelling, { live, signal, check: () => (live.sequence >= after ? "ended" : null) });
+      const check = (): Outcome | null => (live.sequence >= after ? "ended" : null);
+      return (await until(retelling, { live, signal, check })) === "ended";
     },
     idle: async (live, { after, signal }) => {
       const check = (): Outcome | null => (live.sequence >= after && isIdle(live) ? "ended" : null);
