@@ -14,6 +14,7 @@ import type {
   SessionSummary,
   UpdateSession,
 } from "../protocol/resources.ts";
+import type { Projections } from "./log/contract.ts";
 
 /** A committed group of events of one session. */
 export interface EventGroup {
@@ -105,6 +106,8 @@ export interface Sessions {
   followAll(follow: Follow): AsyncIterable<EventGroup>;
   /** The newest position, for those who want only what comes. */
   position(): number;
+  /** What retellings of a session put by, so that they need not begin at its first event. */
+  readonly projections: Projections;
   agents(): Promise<readonly AgentSummary[]>;
   models(agent: string): Promise<{ readonly models: readonly ModelSummary[]; readonly defaultModel?: string }>;
   modes(agent: string): Promise<readonly AgentMode[]>;

@@ -153,7 +153,10 @@ function answers(runtime: Runtime): Pick<Sessions, "replyPermission" | "replyQue
   };
 }
 
-type Readers = Pick<Sessions, "list" | "get" | "events" | "native" | "follow" | "followAll" | "position">;
+type Readers = Pick<
+  Sessions,
+  "list" | "get" | "events" | "native" | "follow" | "followAll" | "position" | "projections"
+>;
 
 /** Reading needs no ownership: a session that another process drives can be read here. */
 function readers(runtime: Runtime): Readers {
@@ -178,6 +181,7 @@ function readers(runtime: Runtime): Readers {
     follow: tail.follow,
     followAll: tail.followAll,
     position: log.position,
+    projections: log.projections,
   };
 }
 

@@ -55,6 +55,62 @@ export interface Checkpoint {
   readonly state: string;
 }
 
+/** Where a projection stood after an event, so that it need not begin at the first one again. */
+export interface ProjectionCheckpoint {
+  readonly sequence: number;
+  /** The fold's state. */
+  readonly state: Uint8Array;
+  /** What else was known then; kept of the latest checkpoint only. */
+  readonly known: Uint8Array | null;
+}
+
+/** Something small that a projection has put by, such as a message. */
+export interface ProjectionRecord {
+  /** Where it stands: records of a scope are in the order in which they were first put. */
+  readonly place: number;
+  readonly id: string;
+  readonly body: string;
+}
+
+export type RecordChange =
+  /** A record that is put again keeps its place. */
+  | { readonly type: "put"; readonly scope: string; readonly id: string; readonly body: string }
+  | { readonly type: "remove"; readonly scope: string; readonly id: string }
+  | { readonly type: "clear"; readonly scope: string };
+
+export interface ProjectionChange {
+  /** The sequence of the checkpoint it goes on from; 0 for the first. */
+  readonly after: number;
+  readonly checkpoint: ProjectionCheckpoint;
+  readonly records: readonly RecordChange[];
+}
+
+export interface RecordsQuery {
+  readonly name: string;
+  readonly scope: string;
+  /** The first ones after a place, or the last ones before a place; in order in both cases. */
+  readonly from: { readonly after: number } | { readonly before: number };
+  readonly limit: number;
+}
+
+/** What projections of a session put by, each under its name. All of it can be made again from the events. */
+export interface Projections {
+  /** The latest checkpoint up to a sequence, made by this version of the code; null when there is none. */
+  checkpoint(
+    id: SessionId,
+    query: { readonly name: string; readonly upTo: number },
+  ): Promise<ProjectionCheckpoint | null>;
+  /** Stored together or not at all; false when somebody else has put something by since. */
+  keep(id: SessionId, name: string, change: ProjectionChange): Promise<boolean>;
+  /** Forgets everything under that name, whichever version made it. */
+  clear(id: SessionId, name: string): Promise<void>;
+  record(
+    id: SessionId,
+    query: { readonly name: string; readonly scope: string; readonly id: string },
+  ): Promise<ProjectionRecord | null>;
+  records(id: SessionId, query: RecordsQuery): Promise<readonly ProjectionRecord[]>;
+}
+
 /** All that one batch of inputs left to remember: stored together or not at all. */
 export interface Append {
   readonly session: SessionId;
@@ -116,6 +172,8 @@ export interface EventLog {
 
   /** The latest checkpoint that this version of the code made, or null. */
   checkpoint(id: SessionId): Promise<Checkpoint | null>;
+
+  readonly projections: Projections;
 
   /** Stores a prompt; with a key that was seen, gives back the one that is stored. */
   addPrompt(

@@ -5,6 +5,7 @@ import type { NativeLine, SessionSummary } from "../../protocol/resources.ts";
 import type { EventGroup } from "../contract.ts";
 import type { Append, Checkpoint, EventLog, Owner, Run, SessionSettings, StoredPrompt } from "./contract.ts";
 import { firstAfter } from "./group.ts";
+import { type Book, memoryProjections } from "./memory-projections.ts";
 import { parseNative } from "./native-packing.ts";
 import { isSame } from "./sqlite-records.ts";
 import { noSession } from "./sqlite-store.ts";
@@ -19,6 +20,7 @@ interface Stored {
   readonly items: Map<number, number>;
   readonly prompts: StoredPrompt[];
   checkpoint: Checkpoint | null;
+  readonly books: Map<string, Book>;
 }
 
 interface State {
@@ -37,6 +39,7 @@ export function openMemoryLog(): EventLog {
     ...sessions(state),
     ...events(state),
     ...prompts(state),
+    projections: memoryProjections((id) => stored(state, id)),
     async putRun(run) {
       state.runs.set(run.runId, run);
     },
@@ -68,7 +71,7 @@ function sessions(state: State): Sessions {
         throw new ApiError("session_already_exists", `There is a session ${id} already.`);
       }
       const empty = { last: 0, groups: [], native: [], items: new Map(), prompts: [], checkpoint: null };
-      state.sessions.set(id, { settings, summary, owner, ...empty });
+      state.sessions.set(id, { settings, summary, owner, ...empty, books: new Map() });
     },
     list: async () =>
       [...state.sessions].map(([id, { settings, summary, owner }]) => ({ id, settings, summary, owner })),

@@ -76,7 +76,31 @@ CREATE TABLE runs (
 ) STRICT;
 `;
 
-const MIGRATIONS: readonly string[] = [TABLES];
+/** What projections put by. The order of records is that of their keys. */
+const PROJECTIONS = `
+CREATE TABLE projections (
+  key INTEGER PRIMARY KEY,
+  session INTEGER NOT NULL,
+  name TEXT NOT NULL,
+  version TEXT NOT NULL,
+  sequence INTEGER NOT NULL,
+  state BLOB NOT NULL,
+  known BLOB,
+  UNIQUE (session, name, sequence)
+) STRICT;
+CREATE TABLE records (
+  key INTEGER PRIMARY KEY,
+  session INTEGER NOT NULL,
+  name TEXT NOT NULL,
+  scope TEXT NOT NULL,
+  id TEXT NOT NULL,
+  body TEXT NOT NULL,
+  UNIQUE (session, name, scope, id)
+) STRICT;
+CREATE INDEX records_in_order ON records (session, name, scope);
+`;
+
+const MIGRATIONS: readonly string[] = [TABLES, PROJECTIONS];
 
 export interface PrepareOptions {
   readonly file: string;

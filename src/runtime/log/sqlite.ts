@@ -7,6 +7,7 @@ import type { EventLog } from "./contract.ts";
 import { type Database, openDatabase, storageError } from "./database.ts";
 import { pragma, prepareDatabase } from "./schema.ts";
 import { openAppender } from "./sqlite-append.ts";
+import { projections } from "./sqlite-projections.ts";
 import { reading } from "./sqlite-read.ts";
 import { records } from "./sqlite-records.ts";
 import { openStore, type Store } from "./sqlite-store.ts";
@@ -43,6 +44,7 @@ export function openSqliteLog({ folder, durability, version, maxBytes }: SqliteO
     shared: true,
     ...records(store),
     ...reading(store, { version }),
+    projections: projections(store, { version }),
     append: appender.append,
     onCommitted: appender.onCommitted,
     async delete(id) {
@@ -133,7 +135,7 @@ async function deleteSession(database: Database, { store, id, isClosed }: Deleti
   store.forget(id);
   for (const row of guard(() => prepare("SELECT key FROM sessions WHERE id IS NULL").all())) {
     const key = Number(row.key);
-    for (const table of ["groups", "native"]) {
+    for (const table of ["groups", "native", "records", "projections"]) {
       const column = table === "groups" ? "position" : "key";
       const some = `SELECT ${column} FROM ${table} WHERE session = ? LIMIT ${DELETED_ROWS}`;
       const statement = `DELETE FROM ${table} WHERE ${column} IN (${some})`;
