@@ -78,7 +78,7 @@ describe.each(recordings)("$name", (transcript) => {
       for (const [messageId, { info, parts }] of session.messages) {
         const message = told.messages.get(messageId);
         if (message === undefined) continue;
-        differences(message.info, info, { path: info.role, found });
+        differences(message.info, info, { path: info?.role ?? "nobody", found });
         for (const [partId, part] of parts) {
           const name = part.type === "tool" ? `tool.${part.tool}` : part.type;
           if (message.parts.has(partId)) differences(message.parts.get(partId), part, { path: name, found });
@@ -108,8 +108,8 @@ function conversation(store: OpenCodeStore, native: OpenCodeStore): unknown[] {
       [...messages.values()]
         .map(({ info, parts }) => ({
           session,
-          id: info.id,
-          role: info.role,
+          id: info?.id,
+          role: info?.role,
           parts: [...parts.values()].flatMap(essence),
         }))
         .filter(({ parts }) => parts.length > 0),

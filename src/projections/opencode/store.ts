@@ -1,6 +1,6 @@
 /**
  * What a client knows after it has heard OpenCode's events: sessions, messages with their parts, what waits for
- * answers.
+ * answers. Messages can be put by (records.ts): then only those that changed since are here.
  */
 import type {
   OpenCodeEvent,
@@ -14,7 +14,8 @@ import type {
 } from "../../dialects/opencode.ts";
 
 export interface StoredMessage {
-  info: OpenCodeMessage;
+  /** Null when only parts have changed since the message was put by. */
+  info: OpenCodeMessage | null;
   readonly parts: Map<string, OpenCodePart>;
 }
 
@@ -22,7 +23,14 @@ export interface StoredSession {
   info: OpenCodeSession | null;
   status: OpenCodeStatus;
   readonly messages: Map<string, StoredMessage>;
+  /** Messages and parts that were put by and are no more; parts by message. */
+  readonly removed: Removed;
   todos: readonly OpenCodeTodo[];
+}
+
+export interface Removed {
+  readonly messages: Set<string>;
+  readonly parts: Map<string, Set<string>>;
 }
 
 export interface OpenCodeStore {
@@ -51,14 +59,10 @@ export function applyOpenCode(store: OpenCodeStore, event: OpenCodeEvent): void 
       return applyPart(store, event.properties.part);
     case "message.part.delta":
       return applyDelta(store, event.properties);
+    case "message.part.removed":
+      return removePart(sessionIn(store, event.properties.sessionID), event.properties);
     case "message.removed":
-      store.sessions.get(event.properties.sessionID)?.messages.delete(event.properties.messageID);
-      return;
-    case "message.part.removed": {
-      const { sessionID, messageID, partID } = event.properties;
-      store.sessions.get(sessionID)?.messages.get(messageID)?.parts.delete(partID);
-      return;
-    }
+      return removeMessage(sessionIn(store, event.properties.sessionID), event.properties.messageID);
     case "todo.updated":
       sessionIn(store, event.properties.sessionID).todos = event.properties.todos;
       return;
@@ -83,10 +87,18 @@ export function applyOpenCode(store: OpenCodeStore, event: OpenCodeEvent): void 
 function sessionIn(store: OpenCodeStore, id: string): StoredSession {
   const known = store.sessions.get(id);
   if (known !== undefined) return known;
-  const session: StoredSession = { info: null, status: { type: "idle" }, messages: new Map(), todos: [] };
+  const session = emptySession();
   store.sessions.set(id, session);
   return session;
 }
+
+export const emptySession = (): StoredSession => ({
+  info: null,
+  status: { type: "idle" },
+  messages: new Map(),
+  removed: { messages: new Set(), parts: new Map() },
+  todos: [],
+});
 
 function applyMessage(store: OpenCodeStore, info: OpenCodeMessage): void {
   const { messages } = sessionIn(store, info.sessionID);
@@ -96,7 +108,10 @@ function applyMessage(store: OpenCodeStore, info: OpenCodeMessage): void {
 }
 
 function applyPart(store: OpenCodeStore, part: OpenCodePart): void {
-  sessionIn(store, part.sessionID).messages.get(part.messageID)?.parts.set(part.id, part);
+  const { messages } = sessionIn(store, part.sessionID);
+  const known = messages.get(part.messageID);
+  if (known === undefined) messages.set(part.messageID, { info: null, parts: new Map([[part.id, part]]) });
+  else known.parts.set(part.id, part);
 }
 
 function applyDelta(
@@ -106,4 +121,20 @@ function applyDelta(
   const parts = store.sessions.get(sessionID)?.messages.get(messageID)?.parts;
   const part = parts?.get(partID);
   if (part?.type === "text" || part?.type === "reasoning") parts?.set(partID, { ...part, text: part.text + delta });
+}
+
+function removeMessage({ messages, removed }: StoredSession, id: string): void {
+  messages.delete(id);
+  removed.messages.add(id);
+  removed.parts.delete(id);
+}
+
+function removePart(
+  { messages, removed }: StoredSession,
+  { messageID, partID }: { messageID: string; partID: string },
+): void {
+  messages.get(messageID)?.parts.delete(partID);
+  const parts = removed.parts.get(messageID) ?? new Set();
+  parts.add(partID);
+  removed.parts.set(messageID, parts);
 }

@@ -27,8 +27,12 @@ export interface OpenCodeCall extends OpenCodeContext {
   readonly body: <Schema extends z.ZodType>(schema: Schema) => Promise<z.infer<Schema>>;
 }
 
-/** What a handler gives: a value to send as JSON, nothing (204), or the word that it has answered itself. */
-export type OpenCodeAnswer = { readonly json: unknown; readonly status?: number } | "empty" | "sent";
+/** What a handler gives: a value to send as JSON, JSON in pieces, nothing (204), or the word that it has answered. */
+export type OpenCodeAnswer =
+  | { readonly json: unknown; readonly status?: number }
+  | { readonly pieces: AsyncIterable<string> }
+  | "empty"
+  | "sent";
 
 export interface OpenCodeRoute {
   readonly method: "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
@@ -40,6 +44,7 @@ export interface OpenCodeRoute {
 }
 
 export const json = (value: unknown): OpenCodeAnswer => ({ json: value });
+export const inPieces = (pieces: AsyncIterable<string>): OpenCodeAnswer => ({ pieces });
 
 /** The directory of a request: by query, by header (URL-encoded), else where the daemon runs. */
 export function directoryOf({

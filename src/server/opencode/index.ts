@@ -8,6 +8,7 @@ import { asApiError } from "../problem.ts";
 import type { ServerContext } from "../route.ts";
 import { aboutRoutes } from "./about.ts";
 import { askRoutes } from "./asks.ts";
+import { bodyOf } from "./body.ts";
 import {
   directoryOf,
   errorBody,
@@ -101,7 +102,7 @@ async function answer(c: Context<Environment>, route: OpenCodeRoute, context: Op
     body: (schema) => readBody(incoming, schema, { maxBytes: context.maxBodyBytes }),
   };
   try {
-    return toResponse(await route.handle(call));
+    return await toResponse(await route.handle(call));
   } catch (error) {
     const known = asApiError(error, { logger: context.logger, path: c.req.path });
     if (outgoing.headersSent) return RESPONSE_ALREADY_SENT;
@@ -110,14 +111,15 @@ async function answer(c: Context<Environment>, route: OpenCodeRoute, context: Op
   }
 }
 
-function toResponse(given: OpenCodeAnswer): Response {
+async function toResponse(given: OpenCodeAnswer): Promise<Response> {
   if (given === "sent") return RESPONSE_ALREADY_SENT;
   if (given === "empty") return new Response(null, { status: 204 });
+  if ("pieces" in given) return new Response(await bodyOf(given.pieces), { headers });
   return respond(given.status ?? 200, given.json);
 }
 
-const respond = (status: number, body: unknown): Response =>
-  new Response(JSON.stringify(body), { status, headers: { "content-type": "application/json" } });
+const headers = { "content-type": "application/json" } as const;
+const respond = (status: number, body: unknown): Response => new Response(JSON.stringify(body), { status, headers });
 
 const refuse = (status: 404 | 501, message: string): Response =>
   respond(status, { name: status === 404 ? "NotFoundError" : "NotImplemented", data: { message } });

@@ -1,4 +1,4 @@
-/** One session as OpenCode's clients see it: its projection, and what that has told so far. Loaded from the log. */
+/** One session as OpenCode's clients see it: its projection, and what that has told since it was last put by. */
 import type { OpenCodeEvent, OpenCodeStatus } from "../../dialects/opencode.ts";
 import {
   applyOpenCode,
@@ -27,8 +27,22 @@ export interface Live {
   queue: readonly string[];
   /** Prompts that left the queue: they run, or never will. */
   readonly left: Set<string>;
+  readonly pace: Pace;
   usedAt: number;
 }
+
+/** What the projection has put by (checkpoints.ts), and what came since. */
+export interface Pace {
+  /** The sequence at which it last put something by; 0 for never. */
+  kept: number;
+  /** How much was written then that has to be written again. */
+  keptBytes: number;
+  events: number;
+  bytes: number;
+  turnEnded: boolean;
+}
+
+export const startPace = (): Pace => ({ kept: 0, keptBytes: 0, events: 0, bytes: 0, turnEnded: false });
 
 /** How much of the past of a session is remembered for those who ask late. */
 const REMEMBERED = 200;
@@ -45,6 +59,7 @@ export function openLive(id: SessionId, options: OpenCodeOptions): Live {
     ended: new Set(),
     queue: [],
     left: new Set(),
+    pace: startPace(),
     usedAt: 0,
   };
 }
@@ -53,6 +68,7 @@ export function openLive(id: SessionId, options: OpenCodeOptions): Live {
 export function tell(live: Live, event: UniversalEvent): readonly OpenCodeEvent[] {
   const told = openCodeFold(live.state.options).step(live.state, event);
   live.sequence = event.sequence;
+  live.pace.events += 1;
   for (const one of told) applyOpenCode(live.store, one);
   note(live, event);
   return told;
@@ -67,11 +83,14 @@ function note(live: Live, event: UniversalEvent): void {
     case "turn.ended":
       if (live.running !== null) remember(live.ended, live.running);
       live.running = null;
+      live.pace.turnEnded = true;
       return;
     case "session.updated": {
       if (event.data.queue === undefined) return;
       const queue: string[] = event.data.queue.map(({ prompt_id }) => prompt_id);
-      for (const prompt of live.queue) if (!queue.includes(prompt) && prompt !== live.running) live.left.add(prompt);
+      for (const prompt of live.queue) {
+        if (!queue.includes(prompt) && prompt !== live.running) remember(live.left, prompt);
+      }
       live.queue = queue;
       return;
     }

@@ -1,17 +1,18 @@
 /** Prompts and what else begins a turn: held open until the turn has ended and everybody has heard it. */
 import { setTimeout as delay } from "node:timers/promises";
 import { z } from "zod";
-import { DEFAULT_MODE, DEFAULT_MODEL, type StoredMessage } from "../../projections/opencode/index.ts";
+import { DEFAULT_MODE, DEFAULT_MODEL } from "../../projections/opencode/index.ts";
 import type { PromptExtras } from "../../protocol/commands.ts";
 import { ApiError } from "../../protocol/errors.ts";
 import type { UpdateSession } from "../../protocol/resources.ts";
 import type { PromptRequest } from "../../runtime/contract.ts";
 import { put } from "./asks.ts";
 import { type Carried, keepAttachments } from "./attachments.ts";
-import { json, type OpenCodeAnswer, type OpenCodeCall, type OpenCodeRoute } from "./call.ts";
+import { inPieces, json, type OpenCodeAnswer, type OpenCodeCall, type OpenCodeRoute } from "./call.ts";
 import { PLAN_MODE } from "./catalogue.ts";
 import type { Live } from "./live.ts";
-import { described, liveOf, modeOptions, titleFrom } from "./sessions.ts";
+import { headOf, lastAnswer, latestHeads, tellMessage } from "./messages.ts";
+import { conversationIn, liveOf, modeOptions, titleFrom } from "./sessions.ts";
 
 const Model = z.looseObject({ providerID: z.string(), modelID: z.string() });
 const Part = z.looseObject({
@@ -127,16 +128,14 @@ async function note(
   const { refusal, body } = await put(call, { live, request: { word: "note", request } });
   if (refusal !== null) return refusal;
   const { data } = Noted.safeParse(body);
-  const noted = messagesOf(live).find(({ info }) => info.id === data?.info.id);
-  if (noted === undefined) throw new ApiError("internal", "The message was taken, but is not in the session.");
-  return json(described(noted));
+  const conversation = conversationIn(call, live);
+  const noted = data === undefined ? null : await headOf(conversation, data.info.id);
+  if (noted === null) throw new ApiError("internal", "The message was taken, but is not in the session.");
+  return inPieces(tellMessage(conversation, noted));
 }
 
-const isRefusal = (answer: OpenCodeAnswer): boolean => typeof answer === "object" && answer.status !== undefined;
-
-const messagesOf = (live: Live): StoredMessage[] => [
-  ...(live.store.sessions.get(live.openCodeId)?.messages.values() ?? []),
-];
+const isRefusal = (answer: OpenCodeAnswer): boolean =>
+  typeof answer === "object" && "status" in answer && answer.status !== undefined;
 
 interface Choice {
   readonly model?: z.infer<typeof Model> | undefined;
@@ -149,7 +148,7 @@ async function choose(call: OpenCodeCall, { model, agent, variant }: Choice): Pr
   const live = await liveOf(call);
   const now = await call.sessions.get(live.id, { limit: 0 });
   if (model !== undefined && model.providerID !== now.agent) {
-    if (now.nativeSessionId !== null || (live.store.sessions.get(live.openCodeId)?.messages.size ?? 0) > 0) {
+    if (now.nativeSessionId !== null || (await latestHeads(conversationIn(call, live), 1)).length > 0) {
       throw new ApiError(
         "not_supported",
         `This session belongs to ${now.agent}. To use ${model.providerID}, begin a new session.`,
@@ -219,14 +218,14 @@ async function answered(call: OpenCodeCall, { live, prompt }: Asked): Promise<Op
   if (outcome === "dropped") throw new ApiError("invalid_request", "The prompt was taken off the queue: it never ran.");
   if (outcome === "gone") throw new ApiError("session_ended", "The session ended before the prompt's turn did.");
   if (await call.streams.flushed()) await delay(READING_MS);
-  return json(lastAnswer(live));
+  return tellAnswer(call, live);
 }
 
-function lastAnswer(live: Live): unknown {
-  const all = messagesOf(live);
-  const last = all.findLast(({ info }) => info.role === "assistant" && info.summary !== true) ?? all.at(-1);
-  if (last === undefined) throw new ApiError("internal", "The turn has ended without a message.");
-  return described(last);
+async function tellAnswer(call: OpenCodeCall, live: Live): Promise<OpenCodeAnswer> {
+  const conversation = conversationIn(call, live);
+  const last = await lastAnswer(conversation);
+  if (last === null) throw new ApiError("internal", "The turn has ended without a message.");
+  return inPieces(tellMessage(conversation, last));
 }
 
 const Command = z.looseObject({
@@ -271,7 +270,7 @@ async function shell(call: OpenCodeCall): Promise<OpenCodeAnswer> {
   const live = await liveOf(call);
   await call.sessions.shell(live.id, (await call.body(Shell)).command);
   await settled(call, live);
-  return json(lastAnswer(live));
+  return tellAnswer(call, live);
 }
 
 async function summarize(call: OpenCodeCall): Promise<OpenCodeAnswer> {

@@ -4,11 +4,14 @@
  */
 import type { OpenCodeEvent, OpenCodeStatus } from "../../dialects/opencode.ts";
 import { type OpenCodeOptions, openCodeSessionId, projectId } from "../../projections/opencode/index.ts";
+import { ApiError } from "../../protocol/errors.ts";
 import type { UniversalEvent } from "../../protocol/events.ts";
 import { type SessionId, sessionId } from "../../protocol/ids.ts";
 import type { EventGroup, Sessions } from "../../runtime/contract.ts";
 import { eventsOf } from "../../runtime/log/group.ts";
 import type { Logger } from "../../runtime/logger.ts";
+import { openBreaks } from "./breaks.ts";
+import { isDue, keep, openFromCheckpoint } from "./checkpoints.ts";
 import { type Live, openLive, statusOf, tell } from "./live.ts";
 
 /** What one universal event was to OpenCode's clients, encoded once. */
@@ -61,7 +64,10 @@ interface State {
   readonly sessions: Sessions;
   readonly options: OpenCodeOptions;
   readonly stopped: AbortSignal;
+  readonly logger: Logger;
   readonly lives: Map<SessionId, Live>;
+  /** Those that are being read from the log: others are told of meanwhile. */
+  readonly loading: Map<SessionId, Promise<Live>>;
   /** OpenCode's ids of sessions and subagents to the session they are in. */
   readonly names: Map<string, SessionId>;
   readonly listeners: Set<(live: Live, event: UniversalEvent) => void>;
@@ -70,41 +76,17 @@ interface State {
   next: number;
   size: number;
   readonly waiting: Set<() => void>;
-  /** Loading and telling happen one after another. */
-  last: Promise<unknown>;
   uses: number;
 }
 
-export function openRetelling({
-  sessions,
-  options,
-  stopped,
-  logger,
-}: {
-  sessions: Sessions;
-  options: OpenCodeOptions;
-  stopped: AbortSignal;
-  logger: Logger;
-}): Retelling {
-  const state: State = {
-    sessions,
-    options,
-    stopped,
-    lives: new Map(),
-    names: new Map(),
-    listeners: new Set(),
-    position: 0,
-    batches: [],
-    next: 0,
-    size: 0,
-    waiting: new Set(),
-    last: Promise.resolve(),
-    uses: 0,
-  };
+type RetellingOptions = Pick<State, "sessions" | "options" | "stopped" | "logger">;
+
+export function openRetelling(options: RetellingOptions): Retelling {
+  const state = startState(options);
   // Nobody pays for this surface before its first use.
   let started: Promise<void> | null = null;
   const ready = (): Promise<void> => {
-    started ??= start(state, logger);
+    started ??= start(state);
     return started;
   };
   return {
@@ -112,7 +94,7 @@ export function openRetelling({
     find: async (id) => {
       await ready();
       const session = await sessionNamed(state, id);
-      return session === null ? null : exclusively(state, () => load(state, session));
+      return session === null ? null : load(state, session);
     },
     sessionOf: async (id) => {
       await ready();
@@ -127,6 +109,7 @@ export function openRetelling({
     },
     forget: (id) => {
       state.lives.delete(id);
+      state.loading.delete(id);
       for (const [name, session] of state.names) if (session === id) state.names.delete(name);
     },
     onEvent: (listener) => {
@@ -136,32 +119,42 @@ export function openRetelling({
   };
 }
 
-async function start(state: State, logger: Logger): Promise<void> {
+const startState = (options: RetellingOptions): State => ({
+  ...options,
+  lives: new Map(),
+  loading: new Map(),
+  names: new Map(),
+  listeners: new Set(),
+  position: 0,
+  batches: [],
+  next: 0,
+  size: 0,
+  waiting: new Set(),
+  uses: 0,
+});
+
+async function start(state: State): Promise<void> {
   state.position = state.sessions.position();
   const busy = (await state.sessions.list()).filter(({ status }) => status !== "idle");
-  for (const { sessionId: id } of busy) await exclusively(state, () => load(state, sessionId(id)));
+  for (const { sessionId: id } of busy) await load(state, sessionId(id));
   void pump(state).catch((error: unknown) => {
-    if (!state.stopped.aborted) logger.error("opencode.retelling_failed", { error });
+    if (!state.stopped.aborted) state.logger.error("opencode.retelling_failed", { error });
   });
 }
 
 async function pump(state: State): Promise<void> {
   for await (const group of state.sessions.followAll({ after: state.position, signal: state.stopped })) {
-    await exclusively(state, () => take(state, group));
+    await take(state, group);
   }
 }
 
-function exclusively<T>(state: State, work: () => Promise<T>): Promise<T> {
-  const result = state.last.then(work);
-  state.last = result.catch(() => undefined);
-  return result;
-}
-
 async function take(state: State, group: EventGroup): Promise<void> {
+  await state.loading.get(group.session)?.catch(() => undefined);
   // A session that was deleted and made again under its name begins anew.
   const known = state.lives.get(group.session);
   if (known !== undefined && group.first <= 1 && known.sequence >= group.first) state.lives.delete(group.session);
-  const live = group.first <= 1 ? begin(state, group.session) : await load(state, group.session);
+  const live = group.first <= 1 ? begin(state, group.session) : await loadUnlessGone(state, group.session);
+  if (live === null) return;
   const told: Told[] = [];
   const events = eventsOf(group);
   for (const [index, event] of events.entries()) {
@@ -171,41 +164,97 @@ async function take(state: State, group: EventGroup): Promise<void> {
     if (retold.length === 0) continue;
     told.push({ at: `${group.position}.${index}`, events: retold.map((one) => JSON.stringify(one)) });
   }
+  live.pace.bytes += group.packed.length;
   state.position = group.position;
   if (told.length > 0) publish(state, { position: group.position, directory: live.state.directory, told });
   for (const event of events) for (const listener of state.listeners) listener(live, event);
+  if (isDue(live.pace)) await putBy(state, live);
 }
+
+/** A session may be deleted before its last events are told. */
+async function loadUnlessGone(state: State, id: SessionId): Promise<Live | null> {
+  try {
+    return await load(state, id);
+  } catch (error) {
+    if (isGone(error)) return null;
+    throw error;
+  }
+}
+
+const isGone = (error: unknown): boolean => error instanceof ApiError && error.code === "session_not_found";
 
 function begin(state: State, id: SessionId): Live {
   const live = state.lives.get(id) ?? openLive(id, state.options);
-  state.lives.set(id, live);
-  state.names.set(live.openCodeId, id);
+  return enter(state, live);
+}
+
+function enter(state: State, live: Live): Live {
+  state.lives.set(live.id, live);
+  for (const name of [live.openCodeId, ...live.store.sessions.keys()]) state.names.set(name, live.id);
   touch(state, live);
   return live;
 }
 
-/** From the log, as far as has been told: what comes after is the pump's to tell. */
 async function load(state: State, id: SessionId): Promise<Live> {
   const known = state.lives.get(id);
   if (known !== undefined) {
     touch(state, known);
     return known;
   }
+  const loading = state.loading.get(id);
+  if (loading !== undefined) return loading;
+  const begun = readUp(state, id);
+  state.loading.set(id, begun);
+  try {
+    const live = await begun;
+    // A session that was deleted meanwhile is not kept.
+    if (state.loading.get(id) === begun) enter(state, live);
+    return live;
+  } finally {
+    if (state.loading.get(id) === begun) state.loading.delete(id);
+    evict(state);
+  }
+}
+
+/**
+ * From what was put by and the log, as far as has been told: what comes after is the pump's to tell, which waits for
+ * this when it comes to an event of the session.
+ */
+async function readUp(state: State, id: SessionId): Promise<Live> {
+  const { position } = state;
   const { lastSequence } = await state.sessions.get(id, { limit: 0 });
-  const live = begin(state, id);
-  if (lastSequence === 0) return live;
+  const live = await openFromCheckpoint(state.sessions.projections, id, state.options);
+  if (lastSequence <= live.sequence) return live;
+  const breakDue = openBreaks();
   const done = new AbortController();
   const signal = AbortSignal.any([done.signal, state.stopped]);
-  for await (const group of state.sessions.follow(id, { after: 0, signal })) {
-    if (group.position > state.position) break;
-    for (const event of eventsOf(group)) {
+  for await (const group of state.sessions.follow(id, { after: live.sequence, signal })) {
+    if (group.position > position) break;
+    for (const event of eventsOf(group, live.sequence)) {
       for (const one of tell(live, event)) nameChildren(state, { live, event: one });
+      const pause = breakDue();
+      if (pause !== null) await pause;
     }
+    live.pace.bytes += group.packed.length;
+    if (isDue(live.pace)) await putBy(state, live);
     if (group.last >= lastSequence) break;
   }
   done.abort();
-  evict(state);
   return live;
+}
+
+/** Whatever happens to what is put by, the events are there to begin with again. */
+async function putBy(state: State, live: Live): Promise<void> {
+  const { projections } = state.sessions;
+  try {
+    if (await keep(projections, live)) return;
+  } catch (error) {
+    if (isGone(error)) return;
+    state.logger.warn("opencode.checkpoint_failed", { session: live.id, error });
+    return;
+  }
+  // Somebody else has put something by: those who hold this session must see it go on.
+  Object.assign(live, await readUp(state, live.id));
 }
 
 function touch(state: State, live: Live): void {
@@ -235,7 +284,7 @@ async function sessionNamed(state: State, id: string): Promise<SessionId | null>
   if (state.names.has(id)) return state.names.get(id) ?? null;
   const recent = [...all].sort((one, other) => other.updatedAt.localeCompare(one.updatedAt)).slice(0, IDLE_LIVES);
   for (const { sessionId: own } of recent) {
-    await exclusively(state, () => load(state, sessionId(own)));
+    await load(state, sessionId(own));
     if (state.names.has(id)) return state.names.get(id) ?? null;
   }
   return null;

@@ -2,21 +2,20 @@
 import { randomBytes } from "node:crypto";
 import { basename } from "node:path";
 import { z } from "zod";
-import type { OpenCodeFileDiff, OpenCodeSession } from "../../dialects/opencode.ts";
+import type { OpenCodeSession } from "../../dialects/opencode.ts";
 import {
   DEFAULT_MODE,
   DEFAULT_MODEL,
   OPENCODE_VERSION,
   openCodeSessionId,
   projectId,
-  relativePath,
-  type StoredMessage,
   slugOf,
 } from "../../projections/opencode/index.ts";
 import { ApiError } from "../../protocol/errors.ts";
 import { sessionId } from "../../protocol/ids.ts";
 import type { CreateSession, SessionSummary } from "../../protocol/resources.ts";
 import {
+  inPieces,
   json,
   notSupported,
   type OpenCodeAnswer,
@@ -26,6 +25,7 @@ import {
 } from "./call.ts";
 import { PLAN_MODE } from "./catalogue.ts";
 import type { Live } from "./live.ts";
+import { type Conversation, diffsOf, headOf, tellMessage, tellMessages } from "./messages.ts";
 
 const LIST_LIMIT = 100;
 
@@ -63,7 +63,7 @@ export const sessionRoutes: readonly OpenCodeRoute[] = [
     method: "GET",
     path: "/session/{sessionID}/diff",
     partial: "The diffs that tools told; there are no snapshots of the directory.",
-    handle: async (call) => json(diffsOf(await liveOf(call), call)),
+    handle: async (call) => json(await diffsOf(await conversationOf(call), call.query.messageID ?? null)),
   },
   { method: "GET", path: "/session/{sessionID}/message", handle: messages },
   { method: "GET", path: "/session/{sessionID}/message/{messageID}", handle: message },
@@ -82,6 +82,16 @@ export async function liveOf(call: OpenCodeCall): Promise<Live> {
   if (live === null) throw sessionMissing(id);
   return live;
 }
+
+/** The conversation a route names. */
+const conversationOf = async (call: OpenCodeCall): Promise<Conversation> =>
+  conversationIn(call, await liveOf(call), call.params.sessionID);
+
+export const conversationIn = (
+  { sessions: { projections } }: OpenCodeCall,
+  live: Live,
+  session = live.openCodeId,
+): Conversation => ({ projections, live, session });
 
 /** As OpenCode makes them: the newest sorts first. */
 function freshId(): string {
@@ -214,44 +224,18 @@ async function todos(call: OpenCodeCall): Promise<OpenCodeAnswer> {
   return json(live.store.sessions.get(call.params.sessionID ?? "")?.todos ?? []);
 }
 
-/** The latest diff that a tool told for each file; files are named from the directory, as OpenCode does. */
-function diffsOf(live: Live, { params, query }: OpenCodeCall): OpenCodeFileDiff[] {
-  const diffs = new Map<string, OpenCodeFileDiff>();
-  const session = live.store.sessions.get(params.sessionID ?? "");
-  const directory = session?.info?.directory ?? "";
-  for (const { info, parts } of session?.messages.values() ?? []) {
-    if (query.messageID !== undefined && info.id !== query.messageID) continue;
-    for (const part of parts.values()) {
-      if (part.type !== "tool" || part.state.status !== "completed") continue;
-      const diff = FileDiff.safeParse(part.state.metadata?.filediff);
-      if (!diff.success) continue;
-      const file = relativePath({ path: diff.data.file, directory });
-      diffs.set(file, { ...diff.data, file, status: "modified" });
-    }
-  }
-  return [...diffs.values()];
-}
-
-const FileDiff = z.object({ file: z.string(), patch: z.string(), additions: z.number(), deletions: z.number() });
-
-export const described = ({ info, parts }: StoredMessage) => ({ info, parts: [...parts.values()] });
-
 async function messages(call: OpenCodeCall): Promise<OpenCodeAnswer> {
-  const live = await liveOf(call);
-  const all = [...(live.store.sessions.get(call.params.sessionID ?? "")?.messages.values() ?? [])];
-  const { limit, before } = call.query;
-  const end = before === undefined ? all.length : all.findIndex(({ info }) => info.id === before);
-  const upTo = end < 0 ? all : all.slice(0, end);
-  const most = Number(limit ?? upTo.length);
-  return json(upTo.slice(Math.max(0, upTo.length - (Number.isNaN(most) ? upTo.length : most))).map(described));
+  const most = Number(call.query.limit ?? Number.NaN);
+  const limit = Number.isNaN(most) ? null : Math.max(0, Math.floor(most));
+  return inPieces(tellMessages(await conversationOf(call), { limit, before: call.query.before ?? null }));
 }
 
 async function message(call: OpenCodeCall): Promise<OpenCodeAnswer> {
-  const live = await liveOf(call);
   const { sessionID = "", messageID = "" } = call.params;
-  const found = live.store.sessions.get(sessionID)?.messages.get(messageID);
-  if (found === undefined) throw sessionMissing(`${sessionID}, message ${messageID}`);
-  return json(described(found));
+  const conversation = await conversationOf(call);
+  const head = await headOf(conversation, messageID);
+  if (head === null) throw sessionMissing(`${sessionID}, message ${messageID}`);
+  return inPieces(tellMessage(conversation, head));
 }
 
 const Fork = z.looseObject({ messageID: z.string().startsWith("msg").optional() });
@@ -259,7 +243,7 @@ const Fork = z.looseObject({ messageID: z.string().startsWith("msg").optional() 
 async function fork(call: OpenCodeCall): Promise<OpenCodeAnswer> {
   const live = await liveOf(call);
   const { messageID: at } = await call.body(Fork);
-  if (at !== undefined && live.store.sessions.get(live.openCodeId)?.messages.has(at) !== true) {
+  if (at !== undefined && (await headOf(conversationIn(call, live), at)) === null) {
     throw new ApiError("session_not_found", `Message not found: ${at}. A fork begins before a message of the session.`);
   }
   const into = sessionId(freshId());

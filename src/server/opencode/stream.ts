@@ -1,11 +1,20 @@
 /** `/event` and `/global/event`: server-sent events with ids, resumable, with what waits for an answer told again. */
 import { randomBytes } from "node:crypto";
-import type { OpenCodeOptions } from "../../projections/opencode/index.ts";
-import { projectId } from "../../projections/opencode/index.ts";
+import type { OpenCodeEvent } from "../../dialects/opencode.ts";
+import {
+  type OpenCodeOptions,
+  type OpenCodeState,
+  openCodeFold,
+  openCodeSessionId,
+  projectId,
+} from "../../projections/opencode/index.ts";
+import type { UniversalEvent } from "../../protocol/events.ts";
+import type { EventGroup } from "../../runtime/contract.ts";
 import { eventsOf } from "../../runtime/log/group.ts";
 import { type EventStream, streamEvents } from "../sse.ts";
+import { openBreaks } from "./breaks.ts";
 import type { OpenCodeAnswer, OpenCodeCall, OpenCodeRoute } from "./call.ts";
-import { type Live, openLive, tell } from "./live.ts";
+import { stateBefore } from "./checkpoints.ts";
 import type { Batch, Retelling } from "./retelling.ts";
 
 const HEARTBEAT_MS = 10_000;
@@ -186,41 +195,64 @@ async function catchUp({ view, client, stream, retelling, options, call }: Pumpi
   const target = ring.position();
   client.index = ring.next();
   if (position > target || (position === target && index < 0)) return;
-  const lives = new Map<string, Live>();
+  const isKnown = ({ place, nth }: Record<"place" | "nth", number>): boolean =>
+    place < index || (place === index && nth <= count);
+  const folds = new Map<string, Folding>();
+  const breakDue = openBreaks();
   const done = new AbortController();
   const signal = AbortSignal.any([done.signal, stream.signal]);
   for await (const group of call.sessions.followAll({ after: Math.max(0, position - 1), signal })) {
     if (group.position > target) break;
-    const live =
-      lives.get(group.session) ?? (await before(call, { id: group.session, sequence: group.first, options }));
-    lives.set(group.session, live);
+    const folding = folds.get(group.session) ?? (await before(call, { retelling, group, options }));
+    folds.set(group.session, folding);
     let text = "";
     for (const [place, event] of eventsOf(group).entries()) {
-      if (event.sequence <= live.sequence) continue;
-      const told = tell(live, event);
-      const where = { directory: live.state.directory, project: projectId(live.state.directory) };
-      if (view.directory !== null && view.directory !== where.directory) continue;
+      if (event.sequence <= folding.sequence) continue;
+      const told = step(folding, event);
+      const { directory } = folding.state;
+      if (view.directory !== null && view.directory !== directory) continue;
       for (const [nth, one] of told.entries()) {
-        if (group.position === position && (place < index || (place === index && nth <= count))) continue;
-        text += `id: ${group.position}.${place}.${nth}\ndata: ${view.form(JSON.stringify(one), where)}\n\n`;
+        if (group.position === position && isKnown({ place, nth })) continue;
+        const json = view.form(JSON.stringify(one), { directory, project: projectId(directory) });
+        text += `id: ${group.position}.${place}.${nth}\ndata: ${json}\n\n`;
       }
     }
     if (text !== "") await stream.write(text);
+    await breakDue();
     if (group.position >= target) break;
   }
   done.abort();
 }
 
-/** A session as it stood before an event. */
+/** A projection on its way through the log once more: it tells, and nobody asks it what it told. */
+interface Folding {
+  readonly state: OpenCodeState;
+  sequence: number;
+}
+
+function step(folding: Folding, event: UniversalEvent): readonly OpenCodeEvent[] {
+  folding.sequence = event.sequence;
+  return openCodeFold(folding.state.options).step(folding.state, event);
+}
+
+/** A session as it stood before a group: from the nearest place that was put by, which there is once it was loaded. */
 async function before(
   { sessions }: OpenCodeCall,
-  { id, sequence, options }: { id: Live["id"]; sequence: number; options: OpenCodeOptions },
-): Promise<Live> {
-  const live = openLive(id, options);
-  while (live.sequence < sequence - 1) {
-    const page = await sessions.events(id, { offset: live.sequence, limit: 1000, includeRaw: false });
-    for (const event of page.events) if (event.sequence < sequence) tell(live, event);
+  { retelling, group, options }: { retelling: Retelling; group: EventGroup; options: OpenCodeOptions },
+): Promise<Folding> {
+  const { session: id, first } = group;
+  if (first > 1) await retelling.find(openCodeSessionId(id));
+  const folding: Folding = { ...(await stateBefore(sessions.projections, id, { options, sequence: first - 1 })) };
+  const breakDue = openBreaks();
+  while (folding.sequence < first - 1) {
+    const page = await sessions.events(id, { offset: folding.sequence, limit: PAGE, includeRaw: false });
+    for (const event of page.events) {
+      if (event.sequence < first) step(folding, event);
+      await breakDue();
+    }
     if (page.events.length === 0) break;
   }
-  return live;
+  return folding;
 }
+
+const PAGE = 500;
