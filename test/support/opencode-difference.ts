@@ -111,9 +111,13 @@ export function compareValues(comparison: Comparison, { native, here, where }: V
     return;
   }
   if (typeof native === "string" && typeof here === "string") return compareTexts(comparison, { native, here, where });
-  if (typeof native === "number" && typeof here === "number" && isTime(where)) return;
+  if (typeof native === "number" && typeof here === "number" && (isTime(where) || isSame({ native, here }))) return;
   if (native !== here) comparison.differences.push({ where, what: "differs", native, here });
 }
+
+/** OpenCode adds costs up in binary, and says 0.00041999999999999996 where the sum is 0.00042. */
+const isSame = ({ native, here }: Record<"native" | "here", number>): boolean =>
+  native.toPrecision(12) === here.toPrecision(12);
 
 const isTime = (where: string): boolean =>
   /\.(time(\.(created|updated|completed|start|end))?|status\.next)$/.test(where);
