@@ -158,6 +158,7 @@ function onSet(state: MachineState, out: MachineOutput[], change: SessionChange)
     ...(change.permission_mode === undefined ? {} : { permission_mode: change.permission_mode }),
   };
   if (Object.keys(data).length === 0) return;
+  if (data.title !== undefined) state.titleGiven = true;
   for (const [name, value] of Object.entries(data)) state.known.set(name, JSON.stringify(value));
   emit(state, out, { type: "session.updated", data }, ours());
   const { title: _title, ...rest } = change;

@@ -109,6 +109,8 @@ export interface MachineState {
   ended: boolean;
   native_session_id: string | null;
   known: Map<string, string>;
+  /** A person gave the title: what the agent finds does not replace it. */
+  titleGiven: boolean;
   turns: number;
   permissions: number;
   questions: number;

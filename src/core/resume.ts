@@ -13,6 +13,7 @@ export function resumeMachine(state: MachineState, snapshot: Snapshot): void {
   state.started = snapshot.metadata !== null;
   state.ended = snapshot.ended;
   state.native_session_id = snapshot.native_session_id;
+  state.titleGiven = snapshot.titleGiven;
   state.turns = snapshot.turns;
   state.permissions = snapshot.permissionCount;
   state.questions = snapshot.questionCount;

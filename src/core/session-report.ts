@@ -9,11 +9,11 @@ export function onSession(state: MachineState, out: MachineOutput[], report: Ses
   if (renamed) state.native_session_id = native_session_id;
   if (!state.started && metadata !== undefined) {
     begin(state, out, metadata);
-    return changed(state, out, fieldsOf(report));
+    return changed(state, out, fieldsOf(state, report));
   }
   // The id of a session that was not announced yet is on its first event anyway.
   const id = renamed && state.started ? { native_session_id } : {};
-  changed(state, out, { ...id, ...fieldsOf(report) });
+  changed(state, out, { ...id, ...fieldsOf(state, report) });
 }
 
 function begin(state: MachineState, out: MachineOutput[], known: Partial<SessionMetadata>): void {
@@ -33,13 +33,14 @@ function begin(state: MachineState, out: MachineOutput[], known: Partial<Session
 
 type Fields = DraftOf<"session.updated">["data"];
 
-function fieldsOf({ metadata, title, model, mode, permission_mode, revert, share }: SessionReport): Fields {
+function fieldsOf({ titleGiven }: MachineState, report: SessionReport): Fields {
+  const { metadata, title, model, mode, permission_mode, revert, share } = report;
   const now = model ?? metadata?.model;
   const permissions = permission_mode ?? metadata?.permission_mode;
   const version = metadata?.agent_version;
   const directory = metadata?.directory;
   return {
-    ...(title === undefined ? {} : { title }),
+    ...(title === undefined || titleGiven ? {} : { title }),
     ...(now === undefined || now === null ? {} : { model: now }),
     ...(mode === undefined ? {} : { mode }),
     ...(permissions === undefined || permissions === null ? {} : { permission_mode: permissions }),

@@ -34,6 +34,8 @@ export interface Snapshot {
   native_session_id: string | null;
   metadata: SessionMetadata | null;
   title: string | null;
+  /** A person gave the title: what the agent finds does not replace it. */
+  titleGiven: boolean;
   model: string | null;
   variant: string | null;
   mode: string | null;
@@ -69,6 +71,7 @@ export const emptySnapshot = (): Snapshot => ({
   native_session_id: null,
   metadata: null,
   title: null,
+  titleGiven: false,
   model: null,
   variant: null,
   mode: null,
@@ -130,6 +133,7 @@ function applyEvent(state: Snapshot, event: UniversalEvent): void {
     case "session.started":
       return applyMetadata(state, event.data.metadata);
     case "session.updated":
+      if (event.data.title !== undefined && event.source === "daemon") state.titleGiven = true;
       return applyChange(state, event.data);
     case "session.ended":
       state.ended = true;

@@ -52,6 +52,7 @@ export function startMachine({ sessionId, adapter, policy, connected, foreign }:
     started: false,
     ended: false,
     native_session_id: null,
+    titleGiven: false,
     // Nothing is taken back or shared until somebody says so.
     known: new Map([
       ["revert", "null"],
@@ -130,6 +131,7 @@ function onOpened(
   for (const [name, value] of Object.entries(metadata)) state.known.set(name, JSON.stringify(value));
   emit(state, out, { type: "session.started", data: { metadata } }, { source: "daemon", synthetic: true });
   if (title !== undefined) {
+    state.titleGiven = true;
     state.known.set("title", JSON.stringify(title));
     emit(state, out, { type: "session.updated", data: { title } }, ours());
   }
