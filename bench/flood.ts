@@ -21,6 +21,8 @@ interface Lane {
 interface Programs {
   readonly relay: Program;
   readonly franca: Program;
+  /** One by itself: a daemon that has had clients of OpenCode's goes on retelling for the next. */
+  readonly surface: Program;
 }
 
 interface Run {
@@ -47,8 +49,8 @@ const lanes: readonly Lane[] = [
   {
     name: "Franca, the mock agent, OpenCode's API",
     target: null,
-    run: ({ franca }, { clients, round }) =>
-      floodFranca(franca, { clients, agent: "mock", session: `surface-${clients}-${round}`, surface: "opencode" }),
+    run: ({ surface }, { clients, round }) =>
+      floodFranca(surface, { clients, agent: "mock", session: `surface-${clients}-${round}`, surface: "opencode" }),
   },
 ];
 
@@ -63,20 +65,24 @@ export const flooding: Measurement = {
 };
 
 async function floodAll({ clients, rounds }: { clients: number; rounds: number }): Promise<Result[]> {
-  const [franca, relay] = await Promise.all([startFranca(), startRelay()]);
+  const [franca, surface, relay] = await Promise.all([startFranca(), startFranca(), startRelay()]);
   const runs = new Map<Lane, Run[]>(lanes.map((lane) => [lane, []]));
   try {
     for (let round = 0; round < rounds + WARM_UP; round += 1) {
       for (const lane of lanes) {
-        const run = await lane.run({ franca, relay }, { clients, round });
+        const run = await lane.run({ franca, surface, relay }, { clients, round });
         if (round >= WARM_UP) runs.get(lane)?.push(run);
       }
     }
-    const peak = peakMemory(franca.pid) ?? 0;
-    const memory = { measured: `${peak.toFixed(0)} MiB`, target: clients === 20 ? atMost(peak, 150, " MiB") : null };
-    return [...tell(runs, clients), { what: `Franca's peak memory, ${clientsAs(clients)}`, ...memory }];
+    const memory = Object.entries({ "Franca's peak memory": franca, "the same with OpenCode's API": surface });
+    const weights = memory.map(([name, { pid }]): Result => {
+      const peak = peakMemory(pid) ?? 0;
+      const target = clients === 20 ? atMost(peak, 150, " MiB") : null;
+      return { what: `${name}, ${clientsAs(clients)}`, measured: `${peak.toFixed(0)} MiB`, target };
+    });
+    return [...tell(runs, clients), ...weights];
   } finally {
-    await Promise.all([franca.stop(), relay.stop()]);
+    await Promise.all([franca.stop(), surface.stop(), relay.stop()]);
   }
 }
 

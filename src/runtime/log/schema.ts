@@ -7,11 +7,10 @@ const APPLICATION_ID = 0x46726e63;
 /** A file up to this size is checked whole when it is opened; of a larger one, only the table of sessions. */
 const CHECKED_BYTES = 16 * 1024 * 1024;
 
-/** 32 MiB of pages. */
-const CHECKPOINT_PAGES = 4096;
-
-/** The -wal file is brought into the main file in quiet moments (log/sqlite.ts); in a long flood, at this size. */
-const WAL_PAGES = 4_000;
+/** The -wal file is brought into the main file in quiet moments (log/sqlite.ts); in a long flood, at 64 MiB. */
+const WAL_PAGES = 8_192;
+/** After that it is cut back to this. */
+const WAL_KEPT_BYTES = 16 * 1024 * 1024;
 
 /** One committed group of events is one row: a flood costs one insert per tick and not one per event. */
 const TABLES = `
@@ -115,8 +114,8 @@ export function prepareDatabase(database: Database, { file, durability }: Prepar
   database.exec("PRAGMA journal_mode = WAL");
   database.exec(`PRAGMA synchronous = ${durability === "full" ? "FULL" : "NORMAL"}`);
   // Moving what was written to its place waits for the disk; with a longer log before it, a flood rarely does.
-  database.exec(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
   database.exec(`PRAGMA wal_autocheckpoint = ${WAL_PAGES}`);
+  database.exec(`PRAGMA journal_size_limit = ${WAL_KEPT_BYTES}`);
   check(database, file);
   migrate(database, file);
 }

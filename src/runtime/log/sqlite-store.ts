@@ -40,10 +40,10 @@ export function openStore(database: Database, file: string): Store {
     guard,
     transaction: (work) =>
       guard(() => {
-        database.exec("BEGIN IMMEDIATE");
+        prepare("BEGIN IMMEDIATE").run();
         try {
           const result = work();
-          database.exec("COMMIT");
+          prepare("COMMIT").run();
           return result;
         } catch (error) {
           rollBack(database);
