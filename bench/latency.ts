@@ -74,21 +74,32 @@ async function deltas(franca: Program, count: number): Promise<Result[]> {
 /** The system's steady clock, which all its processes share, in milliseconds. */
 const steadyNow = (): number => Number(process.hrtime.bigint()) / 1e6;
 
-function delays(text: string): number[] {
-  const now = steadyNow();
-  return [...text.matchAll(STAMP)].map(([, stamp]) => now - Number(stamp) / 1e6);
+/** Hears pieces of a stream until it tells the whole again, which repeats every stamp. */
+function openDelays(whole: string): { readonly hear: (text: string) => void; readonly heard: readonly number[] } {
+  const heard: number[] = [];
+  let over = false;
+  return {
+    heard,
+    hear(text) {
+      if (over) return;
+      const now = steadyNow();
+      const [before = ""] = text.split(whole);
+      over = before.length < text.length;
+      for (const [, stamp] of before.matchAll(STAMP)) heard.push(now - Number(stamp) / 1e6);
+    },
+  };
 }
 
 function throughPipe(count: number): Promise<number[]> {
   return new Promise((resolve) => {
     const agent = spawn(process.execPath, [process.argv[1] ?? "", "agent"], { stdio: ["pipe", "pipe", "inherit"] });
-    const heard: number[] = [];
+    const delays = openDelays('"type":"assistant"');
     agent.stdout.on("data", (chunk: Buffer) => {
       const text = chunk.toString("latin1");
-      if (text.includes('"type":"stream_event"')) heard.push(...delays(text.split('"type":"assistant"')[0] ?? ""));
+      delays.hear(text);
       if (!text.includes('"type":"result"')) return;
       agent.kill();
-      resolve(heard.slice(count / 4));
+      resolve(delays.heard.slice(count / 4));
     });
     const content = [{ type: "text", text: `pace ${count}` }];
     agent.stdin.write(`${JSON.stringify({ type: "user", message: { role: "user", content } })}\n`);
@@ -100,14 +111,14 @@ async function throughFranca(franca: Program, count: number): Promise<number[]> 
   await post(session, { agent: "claude", directory: process.cwd() });
   await post(`${session}/messages`, { message: "flood 1" });
   const before = await idleAt(session);
-  const heard: number[] = [];
-  const ended = new Promise<void>((resolve, reject) => {
+  // The prompt is an item too, and complete at once; the answer is the assistant's.
+  const delays = openDelays('"type":"item.completed","data":{"item":{"item_id":"deltas:i4"');
+  await new Promise<void>((resolve, reject) => {
     openStream(`${session}/events/sse?offset=${before}`, (chunk) => {
       const text = chunk.toString("latin1");
-      heard.push(...delays(text.split('"type":"item.completed"')[0] ?? ""));
+      delays.hear(text);
       if (text.includes('"type":"turn.ended"')) resolve();
     }).then(() => post(`${session}/messages`, { message: `pace ${count}` }), reject);
   });
-  await ended;
-  return heard.slice(count / 4);
+  return delays.heard.slice(count / 4);
 }
