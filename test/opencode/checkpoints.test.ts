@@ -74,8 +74,16 @@ const ways: readonly OpenCodeOptions[] = [
   { messages: "turn", deltas: "legacy" },
 ];
 
+/** Every place, and of long sessions so many, the last among them. */
+const MOST_CUTS = 40;
+
+function cutsOf({ length }: readonly UniversalEvent[]): number[] {
+  const count = Math.min(length, MOST_CUTS);
+  return Array.from({ length: count }, (_, index) => Math.round(((index + 1) * length) / count));
+}
+
 describe.each(transcripts)("$name", (transcript) => {
-  test("cut after any event, what was put by and the rest are the whole", async () => {
+  test("cut anywhere, what was put by and the rest are the whole", async () => {
     for (const events of sessionsOf(transcript)) {
       const whole = openLive(id, defaultOptions);
       const all = events.map((event) => JSON.stringify(tell(whole, event)));
@@ -83,7 +91,7 @@ describe.each(transcripts)("$name", (transcript) => {
       const client = emptyStore();
       for (const event of toOpenCode(events)) applyOpenCode(client, event);
       const messages = messagesKnown(client);
-      for (let cut = 1; cut <= events.length; cut += 1) {
+      for (const cut of cutsOf(events)) {
         const book = openBook();
         const first = openLive(id, defaultOptions);
         for (const event of events.slice(0, cut)) tell(first, event);
