@@ -71,3 +71,7 @@ export class ApiError extends Error {
     this.status = errorStatus[code];
   }
 }
+
+/** Whether something that was thrown says one of these. */
+export const hasCode = (error: unknown, ...codes: readonly ErrorCode[]): boolean =>
+  error instanceof ApiError && codes.includes(error.code);

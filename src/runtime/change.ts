@@ -4,7 +4,7 @@ import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import type { Session } from "../core/session.ts";
 import type { Attachment, Command, Prompt, PromptExtras, SessionChange } from "../protocol/commands.ts";
-import { ApiError } from "../protocol/errors.ts";
+import { ApiError, hasCode } from "../protocol/errors.ts";
 import { promptId } from "../protocol/ids.ts";
 import type { UpdateSession } from "../protocol/resources.ts";
 import { noExit } from "./connection/contract.ts";
@@ -38,7 +38,7 @@ export async function prompt(runtime: Runtime, live: Live, request: PromptReques
       (error: unknown) => error,
     );
   // A log that is stuck holds it up but does not lose it; anything else means that it will not run.
-  if (refusal === null || isStorage(refusal)) return receipt;
+  if (refusal === null || hasCode(refusal, "storage_error")) return receipt;
   await runtime.log.dropPrompt(live.id, asked.prompt_id);
   throw refusal;
 }
@@ -71,8 +71,6 @@ const extraNames = [
   "subtask",
   "agent",
 ] as const satisfies readonly (keyof PromptExtras)[];
-
-const isStorage = (error: unknown): boolean => error instanceof ApiError && error.code === "storage_error";
 
 function attachmentsOf({ settings }: Live, attachments: readonly Attachment[]): Attachment[] {
   return attachments.map((attachment) => {

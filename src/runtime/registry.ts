@@ -1,7 +1,7 @@
 /** Which sessions are driven here: taken when somebody needs them, taken up after a crash, let go when quiet. */
 import type { Exit } from "../core/adapter.ts";
 import type { Snapshot } from "../core/snapshot.ts";
-import { ApiError } from "../protocol/errors.ts";
+import { ApiError, hasCode } from "../protocol/errors.ts";
 import type { SessionId } from "../protocol/ids.ts";
 import { loadSnapshot } from "./checkpoint.ts";
 import { noExit } from "./connection/contract.ts";
@@ -139,7 +139,7 @@ async function mend(runtime: Runtime, { live, error }: { live: Live; error: unkn
   runtime.logger.error("session.broken", { session: id, error });
   shut(live);
   const message = `Something went wrong inside Franca: ${error instanceof Error ? error.message : String(error)}`;
-  const isTaken = error instanceof ApiError && error.code === "session_owned";
+  const isTaken = hasCode(error, "session_owned");
   const reopened = live.link.end({ unheard: true }).then(() => {
     if (isTaken) throw error;
     return load(runtime, id, { runQueue: false, lost: { ...noExit, message, error_code: "internal" } });

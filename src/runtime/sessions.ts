@@ -1,6 +1,6 @@
 /** The one door: commands enter here, events leave here. Everything a caller can mend is refused with a clear error. */
 import type { Snapshot } from "../core/snapshot.ts";
-import { ApiError } from "../protocol/errors.ts";
+import { ApiError, hasCode } from "../protocol/errors.ts";
 import { PermissionId, QuestionId, type SessionId } from "../protocol/ids.ts";
 import { ask } from "./ask.ts";
 import { abort, answer, ownTurn, prompt, terminate, update } from "./change.ts";
@@ -111,7 +111,7 @@ async function deleteSession(runtime: Runtime, id: SessionId): Promise<void> {
   } catch (error) {
     // A session of an agent that is not there any more has nothing to end. And where there is no room to say that it
     // ends, it goes without a word: deleting is how room is made.
-    if (!(error instanceof ApiError) || !["unsupported_agent", "storage_error"].includes(error.code)) throw error;
+    if (!hasCode(error, "unsupported_agent", "storage_error")) throw error;
   }
   await discard(runtime, { id });
 }

@@ -65,6 +65,27 @@ describe.each(Object.entries(open))("%s", (_name, openLog) => {
     removeFolder(folder);
   });
 
+  test("an append that is refused takes none of those with it that came in the same tick", async () => {
+    await create(log, a);
+    await create(log, b);
+    const committed: (readonly number[])[] = [];
+    log.onCommitted((groups) => committed.push(...spans(groups)));
+    const appends = [entry(a, 1, 2), entry(b, 7, 8), entry(session("nobody"), 1, 1), entry(a, 3, 4)];
+    const settled = await Promise.allSettled(appends.map((one) => log.append(one)));
+    expect(settled.map((one) => (one.status === "fulfilled" ? "stored" : one.reason.code))).toEqual([
+      "stored",
+      "session_owned",
+      "session_not_found",
+      "stored",
+    ]);
+    const stored = [
+      [1, 2],
+      [3, 4],
+    ];
+    expect(spans(await log.read(a, { after: 0, maxBytes: 1e6 }))).toEqual(stored);
+    expect(committed).toEqual(stored);
+  });
+
   test("groups come back from any offset, with the events they hold", async () => {
     await create(log, a);
     await log.append(entry(a, 1, 3));
@@ -242,6 +263,23 @@ describe("sqlite", () => {
   });
   afterEach(() => removeFolder(folder));
   const openLog = (version = "1") => openSqliteLog({ folder, durability: "normal", version });
+
+  test("a session that another process deletes and makes again is the new one here", async () => {
+    const here = openLog();
+    const there = openLog();
+    await create(there, a);
+    await there.append(entry(a, 1, 3));
+    expect(spans(await here.read(a, { after: 0, maxBytes: 1e6 }))).toEqual([[1, 3]]);
+    await there.delete(a);
+    await expect(here.read(a, { after: 0, maxBytes: 1e6 })).rejects.toMatchObject({ code: "session_not_found" });
+    await create(there, a);
+    await there.append(entry(a, 1, 1));
+    expect(spans(await here.read(a, { after: 0, maxBytes: 1e6 }))).toEqual([[1, 1]]);
+    await here.append(entry(a, 2, 2));
+    expect(spans(await there.read(a, { after: 1, maxBytes: 1e6 }))).toEqual([[2, 2]]);
+    await here.close();
+    await there.close();
+  });
 
   test("what was stored is there after opening again, for this user alone", async () => {
     const log = openLog();

@@ -1,6 +1,6 @@
 /** Group commit: all that was appended in one tick is one transaction, whichever session it belongs to. */
 import { assert } from "../../core/fold.ts";
-import { ApiError } from "../../protocol/errors.ts";
+import { ApiError, hasCode } from "../../protocol/errors.ts";
 import type { EventGroup } from "../contract.ts";
 import type { Append } from "./contract.ts";
 import type { Store } from "./sqlite-store.ts";
@@ -22,19 +22,23 @@ export function openAppender(store: Store, { version }: { version: string }): Ap
   const listeners: ((groups: readonly EventGroup[]) => void)[] = [];
   let waiting: Waiting[] = [];
 
-  const flush = (): void => {
-    const batch = waiting;
-    waiting = [];
-    if (batch.length === 0) return;
+  const commit = (batch: readonly Waiting[]): void => {
     let groups: EventGroup[];
     try {
       groups = store.transaction(() => batch.flatMap(({ entry }) => write(store, entry, version)));
     } catch (error) {
-      for (const { reject } of batch) reject(error);
+      // A session that is not ours to write to is no fault of the others.
+      if (batch.length > 1 && !hasCode(error, "storage_error")) for (const one of batch) commit([one]);
+      else for (const { reject } of batch) reject(error);
       return;
     }
     for (const listener of listeners) listener(groups);
     for (const { resolve } of batch) resolve();
+  };
+  const flush = (): void => {
+    const batch = waiting;
+    waiting = [];
+    if (batch.length > 0) commit(batch);
   };
 
   return {

@@ -28,8 +28,8 @@ export function projections(store: Store, { version }: { version: string }): Pro
       return toCheckpoint(row);
     },
     async keep(id, name, { after, checkpoint, records }) {
-      const key = store.keyOf(id);
       return transaction(() => {
+        const key = store.keyOf(id);
         const latest = prepare(LATEST).get(key, name);
         // The fence: whoever does not go on from what is there would mix two retellings.
         if (after !== (latest === undefined ? 0 : integer(latest, "sequence"))) return false;

@@ -12,14 +12,12 @@ export interface Store {
   readonly transaction: <T>(work: () => T) => T;
   /** The session's key; throws `session_not_found`. */
   readonly keyOf: (id: SessionId) => number;
-  readonly forget: (id: SessionId) => void;
   readonly work: { rows: number; bytes: number };
 }
 
-/** Statements and keys are kept: both are asked for with every append. */
+/** Statements are kept. Keys are not: another process may delete a session and make it again under its name. */
 export function openStore(database: Database, file: string): Store {
   const statements = new Map<string, Statement>();
-  const keys = new Map<SessionId, number>();
   const prepare = (sql: string): Statement => {
     const known = statements.get(sql);
     if (known !== undefined) return known;
@@ -51,15 +49,10 @@ export function openStore(database: Database, file: string): Store {
         }
       }),
     keyOf(id) {
-      const known = keys.get(id);
-      if (known !== undefined) return known;
       const row = guard(() => prepare("SELECT key FROM sessions WHERE id = ?").get(id));
       if (row === undefined) throw noSession(id);
-      const key = integer(row, "key");
-      keys.set(id, key);
-      return key;
+      return integer(row, "key");
     },
-    forget: (id) => keys.delete(id),
     work: { rows: 0, bytes: 0 },
   };
 }

@@ -132,7 +132,6 @@ async function deleteSession(database: Database, { store, id, isClosed }: Deleti
   const { prepare, guard, transaction } = store;
   store.keyOf(id);
   guard(() => prepare("UPDATE sessions SET id = NULL, owner_pid = NULL, owner_started = NULL WHERE id = ?").run(id));
-  store.forget(id);
   for (const row of guard(() => prepare("SELECT key FROM sessions WHERE id IS NULL").all())) {
     const key = Number(row.key);
     for (const table of ["groups", "native", "records", "projections"]) {
