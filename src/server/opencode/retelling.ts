@@ -57,7 +57,7 @@ export interface Ring {
   readonly news: (index: number, signal: AbortSignal) => Promise<void>;
 }
 
-const RING_SIZE = 8 * 1024 * 1024;
+const RING_BYTES = 8 * 1024 * 1024;
 const IDLE_LIVES = 100;
 
 interface State {
@@ -65,6 +65,7 @@ interface State {
   readonly options: OpenCodeOptions;
   readonly stopped: AbortSignal;
   readonly logger: Logger;
+  readonly ringBytes: number;
   readonly lives: Map<SessionId, Live>;
   /** Those that are being read from the log: others are told of meanwhile. */
   readonly loading: Map<SessionId, Promise<Live>>;
@@ -79,7 +80,7 @@ interface State {
   uses: number;
 }
 
-type RetellingOptions = Pick<State, "sessions" | "options" | "stopped" | "logger">;
+type RetellingOptions = Pick<State, "sessions" | "options" | "stopped" | "logger"> & Partial<Pick<State, "ringBytes">>;
 
 export function openRetelling(options: RetellingOptions): Retelling {
   const state = startState(options);
@@ -120,6 +121,7 @@ export function openRetelling(options: RetellingOptions): Retelling {
 }
 
 const startState = (options: RetellingOptions): State => ({
+  ringBytes: RING_BYTES,
   ...options,
   lives: new Map(),
   loading: new Map(),
@@ -306,7 +308,7 @@ function publish(state: State, { position, directory, told }: Pick<Batch, "posit
   state.batches.push({ index: state.next, position, directory, project: projectId(directory), told, size });
   state.next += 1;
   state.size += size;
-  while (state.size > RING_SIZE && state.batches.length > 1) state.size -= state.batches.shift()?.size ?? 0;
+  while (state.size > state.ringBytes && state.batches.length > 1) state.size -= state.batches.shift()?.size ?? 0;
   for (const wake of [...state.waiting]) wake();
 }
 

@@ -22,7 +22,7 @@ const HEARTBEAT_MS = 10_000;
 /** How an event is written: alone, or with its directory around it. */
 type Form = (json: string, where: { readonly directory: string; readonly project: string }) => string;
 
-const alone: Form = (json) => json;
+export const alone: Form = (json) => json;
 const wrapped: Form = (json, { directory, project }) =>
   `{"directory":${JSON.stringify(directory)},"project":${JSON.stringify(project)},"payload":${json}}`;
 
@@ -39,8 +39,11 @@ export const streamRoutes: readonly OpenCodeRoute[] = [
   },
 ];
 
+/** What a stream needs of a call. */
+type StreamCall = Pick<OpenCodeCall, "sessions" | "incoming" | "outgoing" | "stopped">;
+
 export interface Streams {
-  readonly serve: (call: OpenCodeCall, view: View) => Promise<OpenCodeAnswer>;
+  readonly serve: (call: StreamCall, view: View) => Promise<OpenCodeAnswer>;
   /** Resolves when every client has been sent what was told until now; true when there are clients. */
   readonly flushed: () => Promise<boolean>;
 }
@@ -93,7 +96,7 @@ export function openStreams({ retelling, options }: { retelling: Retelling; opti
 }
 
 /** A client that comes late is told what waits for an answer; native OpenCode leaves it in the dark. */
-function pending(retelling: Retelling, { call, view }: { call: OpenCodeCall; view: View }): string[] {
+function pending(retelling: Retelling, { call, view }: { call: StreamCall; view: View }): string[] {
   if (lastEventId(call) !== null) return [];
   return retelling
     .lives()
@@ -122,7 +125,7 @@ function frame(at: string, json: string, { form }: Pick<View, "form">): string {
 }
 
 interface Pumping {
-  readonly call: OpenCodeCall;
+  readonly call: StreamCall;
   readonly view: View;
   readonly client: Client;
   readonly stream: EventStream;
@@ -135,14 +138,13 @@ async function pump(pumping: Pumping): Promise<void> {
   const { call, view, client, stream, retelling } = pumping;
   const { ring } = retelling;
   const from = lastEventId(call);
-  if (from !== null) await catchUp(pumping, from);
+  let last = from === null ? allOf(ring.position()) : await catchUp(pumping, from);
   const heartbeat = setInterval(() => void stream.write(frame("", made("server.heartbeat", {}), view)), HEARTBEAT_MS);
-  let last = from ?? `${ring.position()}.-1.0`;
   try {
     while (!stream.signal.aborted) {
       if (client.index < ring.first()) {
         // The ring has moved on: the log still has it.
-        await catchUp(pumping, last);
+        last = await catchUp(pumping, last);
         continue;
       }
       const batch = ring.get(client.index);
@@ -183,18 +185,21 @@ function lastOf({ told }: Batch): string | null {
   return last === undefined || last.at === "" ? null : `${last.at}.${last.events.length - 1}`;
 }
 
-function lastEventId({ incoming }: OpenCodeCall): string | null {
+function lastEventId({ incoming }: StreamCall): string | null {
   const header = incoming.headers["last-event-id"];
   return typeof header === "string" && /^\d+\.-?\d+\.\d+$/.test(header) ? header : null;
 }
 
-/** Tells again, from the log, what came after an id; then the client is where the ring is. */
-async function catchUp({ view, client, stream, retelling, options, call }: Pumping, from: string): Promise<void> {
+/** The place of a client that has heard all groups up to a position. */
+const allOf = (position: number): string => `${position + 1}.-1.0`;
+
+/** Tells again, from the log, what came after a place; then the client is where the ring was, and that is given. */
+async function catchUp({ view, client, stream, retelling, options, call }: Pumping, from: string): Promise<string> {
   const [position = 0, index = -1, count = 0] = from.split(".").map(Number);
   const { ring } = retelling;
   const target = ring.position();
   client.index = ring.next();
-  if (position > target || (position === target && index < 0)) return;
+  if (position > target) return allOf(target);
   const isKnown = ({ place, nth }: Record<"place" | "nth", number>): boolean =>
     place < index || (place === index && nth <= count);
   const folds = new Map<string, Folding>();
@@ -222,6 +227,7 @@ async function catchUp({ view, client, stream, retelling, options, call }: Pumpi
     if (group.position >= target) break;
   }
   done.abort();
+  return allOf(target);
 }
 
 /** A projection on its way through the log once more: it tells, and nobody asks it what it told. */
@@ -237,7 +243,7 @@ function step(folding: Folding, event: UniversalEvent): readonly OpenCodeEvent[]
 
 /** A session as it stood before a group: from the nearest place that was put by, which there is once it was loaded. */
 async function before(
-  { sessions }: OpenCodeCall,
+  { sessions }: StreamCall,
   { retelling, group, options }: { retelling: Retelling; group: EventGroup; options: OpenCodeOptions },
 ): Promise<Folding> {
   const { session: id, first } = group;
