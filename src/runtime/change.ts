@@ -80,7 +80,12 @@ function attachmentsOf({ settings }: Live, attachments: readonly Attachment[]): 
   });
 }
 
-export async function update(runtime: Runtime, live: Live, asked: UpdateSession): Promise<void> {
+export interface Updating {
+  readonly asked: UpdateSession;
+  readonly standIn: boolean;
+}
+
+export async function update(runtime: Runtime, live: Live, { asked, standIn }: Updating): Promise<void> {
   refuseEnded(live);
   const { title, model, variant, agentMode, permissionMode } = asked;
   const change: SessionChange = {
@@ -95,7 +100,7 @@ export async function update(runtime: Runtime, live: Live, asked: UpdateSession)
   const settings = { ...live.settings, create: { ...live.settings.create, ...asked } };
   await runtime.log.changeSettings(live.id, settings);
   live.settings = settings;
-  await live.drive.ask({ type: "set", change });
+  await live.drive.ask({ type: "set", change, ...(standIn ? { standIn } : {}) });
 }
 
 function checkChange({ adapter, session, link }: Live, change: SessionChange): void {
@@ -146,7 +151,7 @@ export async function abort(live: Live, { clearQueue }: { clearQueue: boolean })
     await live.drive.ask({ type: "abort", clear_queue: clearQueue });
   } catch (error) {
     // Nothing can be written now, but "stop" means stop.
-    if (isStorage(error)) await cut(live, noExit);
+    if (hasCode(error, "storage_error")) await cut(live, noExit);
     throw error;
   }
 }
