@@ -1,5 +1,5 @@
 /** What a person or a program asks of a session, turned into turns, answers and words for the agent. */
-import type { Command, Prompt, SessionChange } from "../protocol/commands.ts";
+import type { Command, Prompt } from "../protocol/commands.ts";
 import { unreachable } from "./fold.ts";
 import {
   announceQueue,
@@ -14,7 +14,7 @@ import {
   tell,
   tellIfOpen,
 } from "./lifecycle.ts";
-import { emit, type MachineOutput, type MachineState, type OpenRequest, ours } from "./machine-state.ts";
+import { emit, type MachineOutput, type MachineState, type OpenRequest, ours, STAND_IN } from "./machine-state.ts";
 import { dropRequest, resolvePermission, resolveQuestion } from "./requests.ts";
 
 export function onCommand(state: MachineState, out: MachineOutput[], command: Command): void {
@@ -30,7 +30,7 @@ export function onCommand(state: MachineState, out: MachineOutput[], command: Co
     case "abort":
       return onAbort(state, out, { clearQueue: command.clear_queue });
     case "set":
-      return onSet(state, out, command.change);
+      return onSet(state, out, command);
     case "compact":
       return onOwnTurn(state, out, { type: "compact" });
     case "shell":
@@ -149,7 +149,9 @@ function dropQueue(state: MachineState, out: MachineOutput[]): void {
   announceQueue(state, out);
 }
 
-function onSet(state: MachineState, out: MachineOutput[], change: SessionChange): void {
+type SetCommand = Extract<Command, { type: "set" }>;
+
+function onSet(state: MachineState, out: MachineOutput[], { change, standIn = false }: SetCommand): void {
   const data = {
     ...(change.title === undefined ? {} : { title: change.title }),
     ...(change.model === undefined ? {} : { model: change.model }),
@@ -158,9 +160,9 @@ function onSet(state: MachineState, out: MachineOutput[], change: SessionChange)
     ...(change.permission_mode === undefined ? {} : { permission_mode: change.permission_mode }),
   };
   if (Object.keys(data).length === 0) return;
-  if (data.title !== undefined) state.titleGiven = true;
+  if (data.title !== undefined && !standIn) state.titleGiven = true;
   for (const [name, value] of Object.entries(data)) state.known.set(name, JSON.stringify(value));
-  emit(state, out, { type: "session.updated", data }, ours());
+  emit(state, out, { type: "session.updated", data }, standIn ? ours(STAND_IN) : ours());
   const { title: _title, ...rest } = change;
   if (Object.keys(rest).length > 0) tellIfOpen(state, out, { type: "set", change: rest });
 }

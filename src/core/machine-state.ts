@@ -155,6 +155,9 @@ export function emit(state: MachineState, out: MachineOutput[], draft: Draft, op
   });
 }
 
+/** The rule on a title that nobody chose. */
+export const STAND_IN = "title.stand_in";
+
 /** What we made to fill a gap. */
 export const made = (rule?: string): EmitOptions => ({
   source: "daemon",

@@ -19,7 +19,7 @@ import type { ItemId, TurnId } from "../protocol/ids.ts";
 import type { Item } from "../protocol/items.ts";
 import { withText } from "./content.ts";
 import type { Fold } from "./fold.ts";
-import { noUsage } from "./machine-state.ts";
+import { noUsage, STAND_IN } from "./machine-state.ts";
 
 /** How many finished items a snapshot keeps; older ones are read from the log. */
 export const SNAPSHOT_ITEMS = 200;
@@ -133,7 +133,7 @@ function applyEvent(state: Snapshot, event: UniversalEvent): void {
     case "session.started":
       return applyMetadata(state, event.data.metadata);
     case "session.updated":
-      if (event.data.title !== undefined && event.source === "daemon") state.titleGiven = true;
+      if (event.data.title !== undefined) state.titleGiven = event.source === "daemon" && event.cause.rule !== STAND_IN;
       return applyChange(state, event.data);
     case "session.ended":
       state.ended = true;

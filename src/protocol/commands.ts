@@ -78,7 +78,8 @@ export type Command =
     }
   | { readonly type: "question.reject"; readonly question_id: QuestionId; readonly message?: string }
   | { readonly type: "abort"; readonly clear_queue: boolean }
-  | { readonly type: "set"; readonly change: SessionChange }
+  /** `standIn`: nobody chose the title, it only stands there until somebody, or the agent, has a better one. */
+  | { readonly type: "set"; readonly change: SessionChange; readonly standIn?: boolean }
   | { readonly type: "compact" }
   | { readonly type: "shell"; readonly command: string }
   | { readonly type: "ask"; readonly ask_id: string; readonly ask: Ask }

@@ -70,7 +70,8 @@ export interface Sessions {
   create(id: SessionId, options: CreateSession): Promise<CreatedSession>;
   list(): Promise<readonly SessionSummary[]>;
   get(id: SessionId, page?: { readonly itemsBefore?: string; readonly limit?: number }): Promise<SessionDetail>;
-  update(id: SessionId, change: UpdateSession): Promise<void>;
+  /** `standIn`: the title is not somebody's choice, and gives way to the agent's. */
+  update(id: SessionId, change: UpdateSession, options?: { readonly standIn?: boolean }): Promise<void>;
   prompt(id: SessionId, request: PromptRequest): Promise<PromptReceipt>;
   abort(id: SessionId, options: { readonly clearQueue: boolean }): Promise<void>;
   replyPermission(

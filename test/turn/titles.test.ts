@@ -48,6 +48,15 @@ test("the agent's own titles follow one another", () => {
   expect(finds(session, "Better")).toBe("Better");
 });
 
+test("a title that only stands in gives way, also after a restart", () => {
+  const session = opened();
+  const command = { type: "set", change: { title: "Say hello" }, standIn: true } as const;
+  session.step({ type: "command", command, at: 2 });
+  expect(session.snapshot().title).toBe("Say hello");
+  const again = openSession({ sessionId: id, adapter: titling, policy, snapshot: session.snapshot() });
+  expect(finds(again, "A greeting")).toBe("A greeting");
+});
+
 test("a title given at the start, or later, stays; also after a restart", () => {
   expect(finds(opened("Mine"), "Its own")).toBe("Mine");
   const session = opened();

@@ -102,7 +102,7 @@ async function ask(call: OpenCodeCall): Promise<Asked | { readonly noted: OpenCo
   const { title } = await call.sessions.get(live.id, { limit: 0 });
   // An agent that understands more than words names its sessions itself, and others are about to refuse.
   if (isPlain && title === null && text.trim() !== "") {
-    await call.sessions.update(live.id, { title: titleFrom(text) });
+    await call.sessions.update(live.id, { title: titleFrom(text) }, { standIn: true });
   }
   const { promptId } = await call.sessions.prompt(live.id, request);
   return { live, prompt: promptId };
