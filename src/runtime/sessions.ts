@@ -86,7 +86,7 @@ function commands(runtime: Runtime): Commands {
   const on = <T>(id: SessionId, work: (live: Live) => Promise<T>): Promise<T> => withLive(runtime, id, work);
   return {
     create: (id, options) => createSession(runtime, id, options),
-    update: (id, asked) => on(id, (live) => update(runtime, live, asked)),
+    update: (id, asked, { standIn = false } = {}) => on(id, (live) => update(runtime, live, { asked, standIn })),
     prompt: (id, request) => on(id, (live) => prompt(runtime, live, request)),
     abort: (id, options) => on(id, (live) => abort(live, options)),
     compact: (id) => on(id, async (live) => ownTurn(live, { type: "compact" })),
