@@ -65,7 +65,8 @@ export interface Drive {
   readonly isBusy: () => boolean;
   /** Resolves when all that was fed is stored; rejects when the log cannot be written. */
   readonly settled: () => Promise<void>;
-  readonly close: () => void;
+  /** Nothing is taken any more; whoever waits is told why. */
+  readonly close: (why?: unknown) => void;
 }
 
 interface Entry {
@@ -95,18 +96,16 @@ interface State extends DriveOptions {
   retryTimer: NodeJS.Timeout | null;
   wakeTimer: NodeJS.Timeout | null;
   wakeTime: number;
-  settled: Waiter[];
+  readonly settled: Waiter[];
   closed: boolean;
+  closedBy: unknown;
 }
 
 export function openDrive(options: DriveOptions): Drive {
   const state = startState(options);
   const beating = { beat: () => beat(state, beating) };
   const push = (entry: Entry): void => {
-    if (state.closed) {
-      entry.done?.reject(new ApiError("session_not_found", `Session ${state.id} is closed.`));
-      return;
-    }
+    if (state.closed) return entry.done?.reject(state.closedBy);
     state.queue.push(entry);
     state.queued += entry.size;
     if (!state.busy) begin(state, { beating, gathers: entry.origin !== null });
@@ -134,8 +133,11 @@ export function openDrive(options: DriveOptions): Drive {
         else if (!state.busy && state.queue.length === 0) resolve();
         else state.settled.push({ resolve, reject });
       }),
-    close() {
+    close(why = new ApiError("session_not_found", `Session ${state.id} is closed.`)) {
       state.closed = true;
+      state.closedBy = why;
+      for (const { done } of state.queue.splice(0)) done?.reject(why);
+      for (const { reject } of state.settled.splice(0)) reject(why);
       if (state.wakeTimer !== null) clearTimeout(state.wakeTimer);
       if (state.restTimer !== null) clearTimeout(state.restTimer);
       if (state.retryTimer !== null) clearTimeout(state.retryTimer);
@@ -174,6 +176,7 @@ function startState(options: DriveOptions): State {
     wakeTime: Number.POSITIVE_INFINITY,
     settled: [],
     closed: false,
+    closedBy: null,
   };
 }
 
@@ -233,7 +236,12 @@ function beat(state: State, beating: { readonly beat: () => void }): void {
       state.onBroken(error);
     }
   };
-  const append = broken === null ? batch.finish() : null;
+  let append: Append | null = null;
+  try {
+    if (broken === null) append = batch.finish();
+  } catch (error) {
+    broken = { error };
+  }
   if (append === null) after();
   else void store(state, { append, done, after });
 }
@@ -249,7 +257,8 @@ async function store(state: State, storing: Storing): Promise<void> {
   try {
     await state.log.append(storing.append);
   } catch (error) {
-    if (!state.closed) hold(state, { storing, error });
+    if (!state.closed) return hold(state, { storing, error });
+    for (const { reject } of storing.done) reject(error);
     return;
   }
   if (state.stuckOn !== null) state.logger.info("log.recovered", { session: state.id });
@@ -268,8 +277,7 @@ function hold(state: State, { storing, error }: { storing: Storing; error: unkno
   state.stuckOn = error;
   for (const { reject } of storing.done) reject(error);
   refuseWaiting(state, error);
-  for (const { reject } of state.settled) reject(error);
-  state.settled = [];
+  for (const { reject } of state.settled.splice(0)) reject(error);
   const delay = Math.min(RETRY_FIRST_MS * 2 ** state.retries, RETRY_LONGEST_MS);
   state.retries += 1;
   state.retryTimer = setTimeout(() => void store(state, { ...storing, done: [] }), delay);
@@ -305,10 +313,7 @@ function conclude(state: State, { effects, done, beating }: Concluding): void {
     state.resume();
   }
   if (state.queue.length > 0) begin(state, { beating, gathers: state.queue.every(({ origin }) => origin !== null) });
-  else {
-    for (const { resolve } of state.settled) resolve();
-    state.settled = [];
-  }
+  else for (const { resolve } of state.settled.splice(0)) resolve();
   state.onStored();
 }
 

@@ -115,9 +115,9 @@ export async function letGo(runtime: Runtime, live: Live): Promise<void> {
   await runtime.log.release(live.id, runtime.owner);
 }
 
-export function shut(live: Live): void {
+export function shut(live: Live, why?: unknown): void {
   live.closed = true;
-  live.drive.close();
+  live.drive.close(why);
   for (const answer of live.asks.values()) answer({ status: 0, body: { message: "The session was let go." } });
   if (live.quietTimer !== null) clearTimeout(live.quietTimer);
 }
@@ -137,7 +137,7 @@ export async function discard(runtime: Runtime, { id }: Pick<Live, "id">): Promi
 async function mend(runtime: Runtime, { live, error }: { live: Live; error: unknown }): Promise<void> {
   const { id } = live;
   runtime.logger.error("session.broken", { session: id, error });
-  shut(live);
+  shut(live, error);
   const message = `Something went wrong inside Franca: ${error instanceof Error ? error.message : String(error)}`;
   const isTaken = hasCode(error, "session_owned");
   const reopened = live.link.end({ unheard: true }).then(() => {

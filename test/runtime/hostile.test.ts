@@ -119,7 +119,9 @@ describe("our own mistakes", () => {
     adapter: {
       start: fake.open,
       step(running, input) {
-        if (input.type === "line" && JSON.stringify(input.line).includes("boom")) throw new Error("a bug of ours");
+        const isPrompt = input.type === "command" && input.command.type === "prompt";
+        const said = input.type === "line" ? input.line : isPrompt ? input.command : null;
+        if (JSON.stringify(said).includes(isPrompt ? "trap" : "boom")) throw new Error("a bug of ours");
         return running.step(input);
       },
     },
@@ -136,6 +138,22 @@ describe("our own mistakes", () => {
     });
     expect(spoken(await turn(sessions, broken, "echo fine"))).toBe("fine");
     expect(spoken(await turn(sessions, id, "echo undisturbed"))).toBe("undisturbed");
+  });
+
+  test("those who come while a fold breaks are told", async () => {
+    await sessions.close();
+    sessions = await open(folder, { adapters: [boom, fake] });
+    const broken = session("broken");
+    await sessions.create(broken, { agent: "boom", directory: folder });
+    await turn(sessions, broken, "echo connected");
+    const asked = ["trap", "echo behind it"].map((text) => sessions.prompt(broken, { text }));
+    const told = await Promise.allSettled([...asked, sessions.stopContinuing(broken)]);
+    expect(told.map((one) => (one.status === "rejected" ? String(one.reason) : "done"))).toEqual([
+      expect.stringMatching(/a bug of ours/),
+      expect.stringMatching(/a bug of ours/),
+      expect.stringMatching(/a bug of ours/),
+    ]);
+    expect(spoken(await turn(sessions, broken, "echo fine"))).toBe("fine");
   });
 
   test("an agent inside this process that throws is a turn that failed", async () => {
