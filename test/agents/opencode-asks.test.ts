@@ -211,8 +211,11 @@ describe.skipIf(program === "")("asked beside turns", () => {
     const { franca, load, begin } = beside;
     const id = await begin();
     load(says("One."), says("Two."));
-    await franca.post(`/session/${id}/message`, text("first"));
-    await franca.post(`/session/${id}/message`, text("second"));
+    const answers = [
+      await franca.post(`/session/${id}/message`, text("first")),
+      await franca.post(`/session/${id}/message`, text("second")),
+    ];
+    expect(answers.map(({ body }) => body.info.error)).toEqual([undefined, undefined]);
     const { body: messages } = await franca.get(`/session/${id}/message`);
     const last = messages.at(-1);
     const [part] = messages[0].parts;
