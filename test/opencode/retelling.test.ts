@@ -2,10 +2,15 @@
 import { createServer } from "node:http";
 import { expect, onTestFinished, test } from "vitest";
 import { defaultOptions, openCodeSessionId } from "../../src/projections/opencode/index.ts";
+import { ApiError } from "../../src/protocol/errors.ts";
+import type { SessionId } from "../../src/protocol/ids.ts";
 import type { Sessions } from "../../src/runtime/contract.ts";
+import type { Projections } from "../../src/runtime/log/contract.ts";
 import { silentLogger } from "../../src/runtime/logger.ts";
-import { openRetelling } from "../../src/server/opencode/retelling.ts";
+import type { Live } from "../../src/server/opencode/live.ts";
+import { openRetelling, type Retelling } from "../../src/server/opencode/retelling.ts";
 import { alone, openStreams } from "../../src/server/opencode/stream.ts";
+import { openTurns } from "../../src/server/opencode/turns.ts";
 import { isIdle, listen } from "../support/opencode-client.ts";
 import { open, session, turn } from "../support/sessions.ts";
 
@@ -61,4 +66,103 @@ test("a client that the ring leaves behind again and again hears everything once
   expect(whole.heard.flatMap((one) => (one.id === null ? [] : [one.id]))).toEqual(ids.slice(1));
   const prompts = client.heard.filter(({ event }) => JSON.stringify(event).includes("echo before"));
   expect(prompts).toEqual([]);
+});
+
+/** Resolves when the retelling has told everything that is in the session's log. */
+async function toldAll({ sessions, retelling, id }: Told): Promise<Live> {
+  const { lastSequence } = await sessions.get(id, { limit: 0 });
+  const live = await retelling.find(openCodeSessionId(id));
+  if (live === null) throw new Error(`There is no session ${id}.`);
+  const { stopped } = retell(sessions);
+  const turns = openTurns({ retelling, sessions, logger: silentLogger });
+  expect(await turns.told(live, { after: lastSequence, signal: stopped })).toBe(true);
+  return live;
+}
+
+interface Told {
+  readonly sessions: Sessions;
+  readonly retelling: Retelling;
+  readonly id: SessionId;
+}
+
+async function say(sessions: Sessions, id: SessionId): Promise<void> {
+  await sessions.create(id, { agent: "mock", directory: "/" });
+  await turn(sessions, id, "echo hello");
+}
+
+const storageError = (): ApiError => new ApiError("storage_error", "The disk has gone to sleep.");
+
+test("goes on after the log could not be read for a while", async () => {
+  const sessions = await openSessionsHere();
+  let failures = 3;
+  const flaky: Sessions = {
+    ...sessions,
+    async *followAll(follow) {
+      for await (const group of sessions.followAll(follow)) {
+        failures -= 1;
+        if (failures >= 0) throw storageError();
+        yield group;
+      }
+    },
+  };
+  const { retelling } = retell(flaky);
+  await retelling.ready();
+  const told: number[] = [];
+  retelling.onEvent((_, { sequence }) => told.push(sequence));
+  const id = session("patient");
+  await say(sessions, id);
+  const { sequence } = await toldAll({ sessions, retelling, id });
+  expect(failures).toBeLessThan(0);
+  expect(told).toEqual(Array.from({ length: sequence }, (_, index) => index + 1));
+});
+
+test("is asked again when its start has failed", async () => {
+  const sessions = await openSessionsHere();
+  const id = session("late");
+  await say(sessions, id);
+  let fails = true;
+  const list: Sessions["list"] = () => (fails ? Promise.reject(storageError()) : sessions.list());
+  const { retelling } = retell({ ...sessions, list });
+  await expect(retelling.ready()).rejects.toThrow(/gone to sleep/);
+  fails = false;
+  expect((await toldAll({ sessions, retelling, id })).sequence).toBeGreaterThan(0);
+});
+
+test("a session that goes while it is put by, or that cannot be told, takes no other with it", async () => {
+  const sessions = await openSessionsHere();
+  const doomed = session("doomed");
+  const { projections } = sessions;
+  const keep: Projections["keep"] = async (id, name, change) => {
+    if (id !== doomed) return projections.keep(id, name, change);
+    await sessions.delete(id);
+    return false;
+  };
+  const { retelling } = retell({ ...sessions, projections: { ...projections, keep } });
+  await retelling.ready();
+  const poisoned = session("poisoned");
+  retelling.onEvent((live) => {
+    if (live.id === poisoned) throw new Error("a bug of ours");
+  });
+  await say(sessions, doomed);
+  await say(sessions, poisoned);
+  const well = session("well");
+  await say(sessions, well);
+  expect(await toldAll({ sessions, retelling, id: well })).toMatchObject({ id: well });
+  expect((await sessions.list()).map((one) => one.sessionId)).toEqual([poisoned, well]);
+});
+
+test("however many sessions come and go, few stay in memory, and whoever holds one sees it go on", async () => {
+  const sessions = await openSessionsHere();
+  const { retelling } = retell(sessions);
+  const id = session("held");
+  await say(sessions, id);
+  const held = await toldAll({ sessions, retelling, id });
+  for (let count = 0; count < 150; count += 1) await say(sessions, session(`other-${count}`));
+  await toldAll({ sessions, retelling, id: session("other-149") });
+  expect(retelling.lives().length).toBeLessThanOrEqual(101);
+  expect(retelling.lives()).not.toContain(held);
+  const before = held.sequence;
+  await turn(sessions, id, "echo again");
+  expect(await toldAll({ sessions, retelling, id })).toBe(held);
+  expect(held.sequence).toBeGreaterThan(before);
 });

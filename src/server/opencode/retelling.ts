@@ -2,9 +2,10 @@
  * The one place where universal events become OpenCode's: a projection per session, shared by all clients, fed in
  * the order of the log. What was told lately is in a ring; clients hold a cursor into it and fall back on the log.
  */
+import { setTimeout as delay } from "node:timers/promises";
 import type { OpenCodeEvent, OpenCodeStatus } from "../../dialects/opencode.ts";
 import { type OpenCodeOptions, openCodeSessionId, projectId } from "../../projections/opencode/index.ts";
-import { ApiError } from "../../protocol/errors.ts";
+import { hasCode } from "../../protocol/errors.ts";
 import type { UniversalEvent } from "../../protocol/events.ts";
 import { type SessionId, sessionId } from "../../protocol/ids.ts";
 import type { EventGroup, Sessions } from "../../runtime/contract.ts";
@@ -59,6 +60,8 @@ export interface Ring {
 
 const RING_BYTES = 8 * 1024 * 1024;
 const IDLE_LIVES = 100;
+/** How long a log that could not be read is left alone. */
+const RETRY_MS = 250;
 
 interface State {
   readonly sessions: Sessions;
@@ -67,6 +70,8 @@ interface State {
   readonly logger: Logger;
   readonly ringBytes: number;
   readonly lives: Map<SessionId, Live>;
+  /** Those that were let go, while somebody else still holds them. */
+  readonly held: Map<SessionId, WeakRef<Live>>;
   /** Those that are being read from the log: others are told of meanwhile. */
   readonly loading: Map<SessionId, Promise<Live>>;
   /** OpenCode's ids of sessions and subagents to the session they are in. */
@@ -87,7 +92,11 @@ export function openRetelling(options: RetellingOptions): Retelling {
   // Nobody pays for this surface before its first use.
   let started: Promise<void> | null = null;
   const ready = (): Promise<void> => {
-    started ??= start(state);
+    started ??= start(state).catch((error: unknown) => {
+      // Whoever comes next may have more luck.
+      started = null;
+      throw error;
+    });
     return started;
   };
   return {
@@ -110,6 +119,7 @@ export function openRetelling(options: RetellingOptions): Retelling {
     },
     forget: (id) => {
       state.lives.delete(id);
+      state.held.delete(id);
       state.loading.delete(id);
       for (const [name, session] of state.names) if (session === id) state.names.delete(name);
     },
@@ -124,6 +134,7 @@ const startState = (options: RetellingOptions): State => ({
   ringBytes: RING_BYTES,
   ...options,
   lives: new Map(),
+  held: new Map(),
   loading: new Map(),
   names: new Map(),
   listeners: new Set(),
@@ -138,24 +149,46 @@ const startState = (options: RetellingOptions): State => ({
 async function start(state: State): Promise<void> {
   state.position = state.sessions.position();
   const busy = (await state.sessions.list()).filter(({ status }) => status !== "idle");
-  for (const { sessionId: id } of busy) await load(state, sessionId(id));
-  void pump(state).catch((error: unknown) => {
-    if (!state.stopped.aborted) state.logger.error("opencode.retelling_failed", { error });
-  });
+  for (const { sessionId: id } of busy) await loadUnlessGone(state, sessionId(id));
+  void pump(state);
 }
 
+/** Until the daemon stops: what could not be read now is read a little later. */
 async function pump(state: State): Promise<void> {
-  for await (const group of state.sessions.followAll({ after: state.position, signal: state.stopped })) {
+  const { sessions, stopped, logger } = state;
+  while (!stopped.aborted) {
+    try {
+      for await (const group of sessions.followAll({ after: state.position, signal: stopped })) {
+        await takeOrLeave(state, group);
+      }
+      return;
+    } catch (error) {
+      if (!stopped.aborted) logger.error("opencode.log_not_read", { error });
+      await delay(RETRY_MS, undefined, { signal: stopped }).catch(() => undefined);
+    }
+  }
+}
+
+/** A mistake of ours with one session does not silence the others; it is read anew when it is next needed. */
+async function takeOrLeave(state: State, group: EventGroup): Promise<void> {
+  try {
     await take(state, group);
+  } catch (error) {
+    if (hasCode(error, "storage_error")) throw error;
+    state.logger.error("opencode.session_not_told", { session: group.session, error });
+    state.lives.delete(group.session);
+    state.position = group.position;
   }
 }
 
 async function take(state: State, group: EventGroup): Promise<void> {
   await state.loading.get(group.session)?.catch(() => undefined);
   // A session that was deleted and made again under its name begins anew.
-  const known = state.lives.get(group.session);
-  if (known !== undefined && group.first <= 1 && known.sequence >= group.first) state.lives.delete(group.session);
-  const live = group.first <= 1 ? begin(state, group.session) : await loadUnlessGone(state, group.session);
+  const known = knownIn(state, group.session);
+  const isNew = group.first <= 1 && (known === null || known.sequence >= group.first);
+  const live = isNew
+    ? enter(state, openLive(group.session, state.options))
+    : await loadUnlessGone(state, group.session);
   if (live === null) return;
   const told: Told[] = [];
   const events = eventsOf(group);
@@ -178,31 +211,26 @@ async function loadUnlessGone(state: State, id: SessionId): Promise<Live | null>
   try {
     return await load(state, id);
   } catch (error) {
-    if (isGone(error)) return null;
+    if (hasCode(error, "session_not_found")) return null;
     throw error;
   }
 }
 
-const isGone = (error: unknown): boolean => error instanceof ApiError && error.code === "session_not_found";
-
-function begin(state: State, id: SessionId): Live {
-  const live = state.lives.get(id) ?? openLive(id, state.options);
-  return enter(state, live);
-}
+const knownIn = (state: State, id: SessionId): Live | null =>
+  state.lives.get(id) ?? state.held.get(id)?.deref() ?? null;
 
 function enter(state: State, live: Live): Live {
   state.lives.set(live.id, live);
+  state.held.delete(live.id);
   for (const name of [live.openCodeId, ...live.store.sessions.keys()]) state.names.set(name, live.id);
   touch(state, live);
+  if (state.lives.size > IDLE_LIVES) evict(state);
   return live;
 }
 
 async function load(state: State, id: SessionId): Promise<Live> {
-  const known = state.lives.get(id);
-  if (known !== undefined) {
-    touch(state, known);
-    return known;
-  }
+  const known = knownIn(state, id);
+  if (known !== null) return state.lives.has(id) ? touch(state, known) : enter(state, known);
   const loading = state.loading.get(id);
   if (loading !== undefined) return loading;
   const begun = readUp(state, id);
@@ -214,7 +242,6 @@ async function load(state: State, id: SessionId): Promise<Live> {
     return live;
   } finally {
     if (state.loading.get(id) === begun) state.loading.delete(id);
-    evict(state);
   }
 }
 
@@ -250,27 +277,31 @@ async function putBy(state: State, live: Live): Promise<void> {
   const { projections } = state.sessions;
   try {
     if (await keep(projections, live)) return;
+    // Somebody else has put something by: those who hold this session must see it go on.
+    Object.assign(live, await readUp(state, live.id));
   } catch (error) {
-    if (isGone(error)) return;
+    if (hasCode(error, "session_not_found")) return;
     state.logger.warn("opencode.checkpoint_failed", { session: live.id, error });
-    return;
   }
-  // Somebody else has put something by: those who hold this session must see it go on.
-  Object.assign(live, await readUp(state, live.id));
 }
 
-function touch(state: State, live: Live): void {
+function touch(state: State, live: Live): Live {
   state.uses += 1;
   live.usedAt = state.uses;
+  return live;
 }
 
-/** Sessions at rest are let go when there are many; the log has them. */
+/** Sessions at rest are let go when there are many: the log has them, and those who hold one still see it go on. */
 function evict(state: State): void {
   const idle = [...state.lives.values()].filter((live) =>
     [...live.store.sessions.values()].every(({ status }) => status.type === "idle"),
   );
   idle.sort((one, other) => one.usedAt - other.usedAt);
-  for (const live of idle.slice(0, Math.max(0, idle.length - IDLE_LIVES))) state.lives.delete(live.id);
+  for (const live of idle.slice(0, Math.max(0, idle.length - IDLE_LIVES))) {
+    state.lives.delete(live.id);
+    state.held.set(live.id, new WeakRef(live));
+  }
+  for (const [id, live] of state.held) if (live.deref() === undefined) state.held.delete(id);
 }
 
 function nameChildren(state: State, { live, event }: { live: Live; event: OpenCodeEvent }): void {
@@ -286,7 +317,7 @@ async function sessionNamed(state: State, id: string): Promise<SessionId | null>
   if (state.names.has(id)) return state.names.get(id) ?? null;
   const recent = [...all].sort((one, other) => other.updatedAt.localeCompare(one.updatedAt)).slice(0, IDLE_LIVES);
   for (const { sessionId: own } of recent) {
-    await load(state, sessionId(own));
+    await loadUnlessGone(state, sessionId(own));
     if (state.names.has(id)) return state.names.get(id) ?? null;
   }
   return null;

@@ -35,13 +35,13 @@ export function openTurns({ retelling, sessions, logger }: TurnsOptions): Turns 
   });
   return {
     refuseQuestions: (session) => void silent.add(session),
-    ended: (live, prompt, signal) => until(retelling, { live, signal, check: () => outcome(live, prompt) }),
+    ended: (live, prompt, signal) => until(retelling, { live, signal, check: (now) => outcome(now, prompt) }),
     told: async (live, { after, signal }) => {
-      const check = (): Outcome | null => (live.sequence >= after ? "ended" : null);
+      const check = ({ sequence }: Live): Outcome | null => (sequence >= after ? "ended" : null);
       return (await until(retelling, { live, signal, check })) === "ended";
     },
     idle: async (live, { after, signal }) => {
-      const check = (): Outcome | null => (live.sequence >= after && isIdle(live) ? "ended" : null);
+      const check = (now: Live): Outcome | null => (now.sequence >= after && isIdle(now) ? "ended" : null);
       await until(retelling, { live, signal, check });
     },
   };
@@ -59,7 +59,7 @@ const isRetrying = (live: Live): boolean => live.store.sessions.get(live.openCod
 
 function until(
   retelling: Retelling,
-  { live, signal, check }: { live: Live; signal: AbortSignal; check: () => Outcome | null },
+  { live, signal, check }: { live: Live; signal: AbortSignal; check: (now: Live) => Outcome | null },
 ): Promise<Outcome> {
   return new Promise((resolve) => {
     const finish = (found: Outcome): void => {
@@ -70,13 +70,13 @@ function until(
     const leave = (): void => finish("gone");
     const look = (changed: Live, event: UniversalEvent): void => {
       if (changed.id !== live.id) return;
-      const found = check();
+      const found = check(changed);
       if (found !== null) finish(found);
       else if (event.type === "session.ended") finish("gone");
     };
     const stop = retelling.onEvent(look);
     signal.addEventListener("abort", leave);
-    const found = check();
+    const found = check(live);
     if (found !== null) finish(found);
     else if (signal.aborted) finish("gone");
   });
