@@ -153,8 +153,8 @@ async function pump(pumping: Pumping): Promise<void> {
         continue;
       }
       client.index += 1;
-      const text = framesOf(batch, view);
-      if (text !== "") await stream.write(text);
+      const frames = framesOf(batch, view);
+      if (frames.length > 0) await stream.write(frames);
       last = lastOf(batch) ?? last;
       pumping.onSent();
     }
@@ -163,21 +163,26 @@ async function pump(pumping: Pumping): Promise<void> {
   }
 }
 
-const cache = new WeakMap<Batch, Map<Form, string>>();
+const cache = new WeakMap<Batch, Map<Form, Buffer>>();
+const nothing = Buffer.alloc(0);
 
-/** A batch as frames, made once for all clients of one form. */
-function framesOf(batch: Batch, { form, directory }: View): string {
-  if (directory !== null && batch.directory !== directory) return "";
+/** A batch as frames, made once as bytes for all clients of one form. */
+function framesOf(batch: Batch, { form, directory }: View): Buffer {
+  if (directory !== null && batch.directory !== directory) return nothing;
   const known = cache.get(batch)?.get(form);
   if (known !== undefined) return known;
-  const text = batch.told
-    .flatMap(({ at, events }) => events.map((json, count) => ({ id: at === "" ? "" : `${at}.${count}`, json })))
-    .map(({ id, json }) => `${id === "" ? "" : `id: ${id}\n`}data: ${form(json, batch)}\n\n`)
-    .join("");
-  const forms = cache.get(batch) ?? new Map<Form, string>();
-  forms.set(form, text);
+  let text = "";
+  for (const { at, events } of batch.told) {
+    for (let count = 0; count < events.length; count += 1) {
+      if (at !== "") text += `id: ${at}.${count}\n`;
+      text += `data: ${form(events[count] ?? "", batch)}\n\n`;
+    }
+  }
+  const frames = Buffer.from(text);
+  const forms = cache.get(batch) ?? new Map<Form, Buffer>();
+  forms.set(form, frames);
   cache.set(batch, forms);
-  return text;
+  return frames;
 }
 
 function lastOf({ told }: Batch): string | null {
