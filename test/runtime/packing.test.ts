@@ -4,9 +4,10 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { defaultPolicy } from "../../src/core/input.ts";
+import type { DeltaKind } from "../../src/core/report.ts";
 import { openSession } from "../../src/core/session.ts";
-import type { UniversalEvent } from "../../src/protocol/events.ts";
-import { sessionId } from "../../src/protocol/ids.ts";
+import type { Source, UniversalEvent } from "../../src/protocol/events.ts";
+import { eventId, ItemId, sessionId, turnId } from "../../src/protocol/ids.ts";
 import type { NativeLine } from "../../src/protocol/resources.ts";
 import { makeRoom, openLinesWriter } from "../../src/runtime/log/lines-writer.ts";
 import { openNativePacker, parseNative } from "../../src/runtime/log/native-packing.ts";
@@ -68,6 +69,68 @@ describe("events", () => {
           expectSame(events);
         },
       ),
+    );
+  });
+
+  test("come back as they were, whatever stands around a delta and between two", () => {
+    // Mostly the same, so that two deltas often differ in one thing only.
+    const mostly = <T>(usual: T, ...seldom: T[]) =>
+      fc.oneof({ weight: 12, arbitrary: fc.constant(usual) }, fc.constantFrom(usual, ...seldom));
+    const around = fc.record({
+      session: mostly("s", "t", 'q"\\ü'),
+      native: mostly<string | null>("n", null, "n\n🦀", ""),
+      turn: mostly<number | null>(1, null, 2),
+      source: mostly<Source>("agent", "daemon"),
+      synthetic: mostly(false, true),
+      // Back and forth, too: what is stored says what it was given, in or out of order.
+      jump: mostly(1, 2, 0, -3),
+      later: mostly(0, 5, -5, 86_400_000),
+      line: mostly<number | null>(1, null, 0, 2, 1_000_000, -2),
+      rule: mostly<string | undefined>(undefined, "item.stub", ""),
+    });
+    const delta = fc.record({
+      item: mostly("s:i1", "s:i2"),
+      native_item_id: mostly<string | null>("x", null, 'y"'),
+      delta: said,
+      part: mostly<DeltaKind>("text", "reasoning", "tool_output"),
+    });
+    const other = fc.record({
+      message: said,
+      code: mostly<string | null>(null, "c"),
+      details: fc.jsonValue(),
+      fatal: fc.boolean(),
+    });
+    fc.assert(
+      fc.property(
+        fc.array(fc.tuple(around, fc.oneof({ weight: 5, arbitrary: delta }, other)), { size: "+1" }),
+        (all) => {
+          const now = { sequence: 10, time: 1_700_000_000_000, line: 10 };
+          const events = all.map(([given, what]): UniversalEvent => {
+            now.sequence = Math.max(1, now.sequence + given.jump);
+            now.time += given.later;
+            now.line = Math.max(1, now.line + (given.line ?? 0));
+            const line = given.line === null ? null : now.line;
+            const turn_id = given.turn === null ? null : turnId(sessionId("s"), given.turn);
+            const envelope = {
+              event_id: eventId(sessionId(given.session), now.sequence),
+              sequence: now.sequence,
+              time: new Date(now.time).toISOString(),
+              session_id: sessionId(given.session),
+              native_session_id: given.native,
+              turn_id,
+              source: given.source,
+              synthetic: given.synthetic,
+            };
+            const cause = given.rule === undefined ? { line } : { line, rule: given.rule };
+            if (!("item" in what)) return { ...envelope, type: "error", data: what, raw: null, cause, v: 1 };
+            const { item, native_item_id, delta, part } = what;
+            const data = { item_id: ItemId.parse(item), native_item_id, delta, part };
+            return { ...envelope, type: "item.delta", data, raw: null, cause, v: 1 };
+          });
+          expectSame(events);
+        },
+      ),
+      { numRuns: 200 },
     );
   });
 
