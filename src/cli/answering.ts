@@ -1,6 +1,6 @@
 /** Answers what an agent asks for: by a rule given on the command line, or by asking the person at the terminal. */
 import { ApiError } from "../protocol/errors.ts";
-import type { EventOf, UniversalEvent } from "../protocol/events.ts";
+import type { Permission, QuestionRequest, UniversalEvent } from "../protocol/events.ts";
 import type { Door } from "./door.ts";
 import type { Output } from "./output.ts";
 
@@ -19,6 +19,9 @@ export interface AnsweringOptions {
 export interface Answering {
   /** Looks at every event; answers requests without holding the stream up. */
   readonly see: (event: UniversalEvent) => void;
+  /** Answers one request, of whenever. */
+  readonly permission: (permission: Permission) => void;
+  readonly question: (request: QuestionRequest) => void;
   /** Takes away the question on the screen, if there is one. */
   readonly stop: () => void;
 }
@@ -48,13 +51,18 @@ export function openAnswering(options: AnsweringOptions): Answering {
     open.delete(id);
   };
 
+  const permission = (request: Permission): void =>
+    answer(request.permission_id, (signal) => answerPermission({ ...options, request, signal }));
+  const question = (request: QuestionRequest): void =>
+    answer(request.question_id, (signal) => answerQuestion({ ...options, request, signal }));
+
   return {
+    permission,
+    question,
     see(event) {
-      if (event.type === "permission.requested") {
-        answer(event.data.permission_id, (signal) => answerPermission({ ...options, event, signal }));
-      } else if (event.type === "question.requested") {
-        answer(event.data.question_id, (signal) => answerQuestion({ ...options, event, signal }));
-      } else if (event.type === "permission.resolved") forget(event.data.permission_id);
+      if (event.type === "permission.requested") permission(event.data);
+      else if (event.type === "question.requested") question(event.data);
+      else if (event.type === "permission.resolved") forget(event.data.permission_id);
       else if (event.type === "question.resolved") forget(event.data.question_id);
     },
     stop: () => {
@@ -64,12 +72,12 @@ export function openAnswering(options: AnsweringOptions): Answering {
 }
 
 interface PermissionStep extends AnsweringOptions {
-  readonly event: EventOf<"permission.requested">;
+  readonly request: Permission;
   readonly signal: AbortSignal;
 }
 
-async function answerPermission({ door, session, rule, output, onCancel, event, signal }: PermissionStep) {
-  const { permission_id, action } = event.data;
+async function answerPermission({ door, session, rule, output, onCancel, request, signal }: PermissionStep) {
+  const { permission_id, action } = request;
   if (rule === "approve") return door.replyPermission(session, permission_id, "once");
   if (rule !== "ask") {
     if (rule === "absent") {
@@ -81,20 +89,20 @@ async function answerPermission({ door, session, rule, output, onCancel, event, 
   }
   const { askPermission } = await import("./asking.ts");
   output.pause();
-  const reply = await askPermission(event.data, { signal });
+  const reply = await askPermission(request, { signal });
   output.resume();
   if (reply === "cancelled") return onCancel();
   if (reply !== null) await door.replyPermission(session, permission_id, reply);
 }
 
 interface QuestionStep extends AnsweringOptions {
-  readonly event: EventOf<"question.requested">;
+  readonly request: QuestionRequest;
   readonly signal: AbortSignal;
 }
 
 /** No rule can know an answer, so without a person a question is refused whatever the rule. */
-async function answerQuestion({ door, session, rule, output, onCancel, event, signal }: QuestionStep): Promise<void> {
-  const { question_id } = event.data;
+async function answerQuestion({ door, session, rule, output, onCancel, request, signal }: QuestionStep): Promise<void> {
+  const { question_id } = request;
   const personThere = rule === "ask" || (rule === "approve" && process.stdin.isTTY && process.stderr.isTTY);
   if (!personThere) {
     if (rule !== "deny") output.say("The question is rejected: there is no terminal to ask on.");
@@ -102,7 +110,7 @@ async function answerQuestion({ door, session, rule, output, onCancel, event, si
   }
   const { askQuestions } = await import("./asking.ts");
   output.pause();
-  const answers = await askQuestions(event.data, { signal });
+  const answers = await askQuestions(request, { signal });
   output.resume();
   if (answers === "cancelled") return onCancel();
   if (answers !== null) await door.replyQuestion(session, question_id, answers);

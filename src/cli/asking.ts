@@ -1,5 +1,5 @@
 /** The questions on the screen. Loaded only when an agent asks something and a person is there. */
-import { isCancel, multiselect, select, text } from "@clack/prompts";
+import { isCancel, multiselect, select, selectKey, text } from "@clack/prompts";
 import { clean, oneLine } from "../projections/text/index.ts";
 import type { PermissionReply } from "../protocol/commands.ts";
 import type { Permission, Question, QuestionRequest } from "../protocol/events.ts";
@@ -10,37 +10,57 @@ export type Asked<T> = T | null | "cancelled";
 const OWN_WORDS = "\u0000own";
 const DETAIL_WIDTH = 400;
 
-export async function askPermission(
+/** By letter, and Enter alone says no: nothing is allowed by a key that meant something else. */
+const REPLIES: Readonly<Record<string, PermissionReply>> = { y: "once", a: "always" };
+
+export function askPermission(
   permission: Permission,
   { signal }: { signal: AbortSignal },
 ): Promise<Asked<PermissionReply>> {
   const { action, metadata } = permission;
   const input = metadata.input === undefined ? "" : oneLine(JSON.stringify(metadata.input), { width: DETAIL_WIDTH });
-  const reply = await select<PermissionReply>({
-    message: `Allow ${clean(action)}? ${input}`,
-    options: [
-      { value: "once", label: "Yes, this time" },
-      { value: "always", label: "Yes, always in this session" },
-      { value: "reject", label: "No" },
-    ],
-    output: process.stderr,
-    signal,
+  return whileAsking(signal, async (own) => {
+    const key = await selectKey({
+      message: `Allow ${clean(action)}? ${input}`,
+      options: [
+        { value: "n", label: "No", hint: "or Enter" },
+        { value: "y", label: "Yes, this time" },
+        { value: "a", label: "Yes, always in this session" },
+      ],
+      output: process.stderr,
+      signal: own,
+    });
+    if (isCancel(key)) return own.aborted ? null : "cancelled";
+    return REPLIES[key] ?? "reject";
   });
-  if (isCancel(reply)) return signal.aborted ? null : "cancelled";
-  return reply;
 }
 
-export async function askQuestions(
+/** A question that was answered still listens, and would take the terminal away from whoever has it by then. */
+async function whileAsking<T>(signal: AbortSignal, ask: (own: AbortSignal) => Promise<T>): Promise<T> {
+  const asking = new AbortController();
+  const stop = (): void => asking.abort();
+  if (signal.aborted) stop();
+  signal.addEventListener("abort", stop);
+  try {
+    return await ask(asking.signal);
+  } finally {
+    signal.removeEventListener("abort", stop);
+  }
+}
+
+export function askQuestions(
   request: QuestionRequest,
   { signal }: { signal: AbortSignal },
 ): Promise<Asked<string[][]>> {
-  const answers: string[][] = [];
-  for (const question of request.questions) {
-    const answer = await askOne(question, { signal });
-    if (answer === null || answer === "cancelled") return answer;
-    answers.push(answer);
-  }
-  return answers;
+  return whileAsking(signal, async (own) => {
+    const answers: string[][] = [];
+    for (const question of request.questions) {
+      const answer = await askOne(question, { signal: own });
+      if (answer === null || answer === "cancelled") return answer;
+      answers.push(answer);
+    }
+    return answers;
+  });
 }
 
 async function askOne(question: Question, { signal }: { signal: AbortSignal }): Promise<Asked<string[]>> {

@@ -1,12 +1,12 @@
 /** `franca attach`: follow a session in the terminal and speak to it, beside whoever else does. */
-import { createInterface, type Interface } from "node:readline";
 import type { Command } from "commander";
-import { replay } from "../core/fold.ts";
-import { textProjection } from "../projections/text/index.ts";
 import type { UniversalEvent } from "../protocol/events.ts";
+import type { SessionDetail } from "../protocol/resources.ts";
 import { openAnswering } from "./answering.ts";
 import { addDoorOptions, type Door, openDoor } from "./door.ts";
+import { type Keyboard, openKeyboard } from "./keyboard.ts";
 import type { Output } from "./output.ts";
+import type { TextOutput } from "./output-text.ts";
 import { onSignals } from "./signals.ts";
 
 /** How many events of the past are shown. */
@@ -29,27 +29,30 @@ Example:
 async function attach(id: string, flags: object): Promise<void> {
   const door = await openDoor({ flags: { ...flags }, env: process.env });
   const stopping = new AbortController();
-  const { status, lastSequence } = await door.get(id);
+  const session = await door.get(id);
+  const { status, lastSequence } = session;
   const color = process.stdout.isTTY && process.env.NO_COLOR === undefined;
   const output = await openOutput({ color });
-  const follow = openFollow({ door, id, output, stopping, running: status !== "idle" });
+  const keyboard = openKeyboard({ onInterrupt: () => follow.interrupt() });
+  const follow = openFollow({ door, id, output, keyboard, stopping, running: status !== "idle" });
   const release = onSignals({ interrupt: follow.interrupt, terminate: () => stopping.abort() });
-  let lines: Interface | null = null;
   try {
-    await showHistory({ door, id, lastSequence, color });
-    // Opened when it is read: lines that come before that would be lost.
-    lines = createInterface({ input: process.stdin, terminal: process.stdin.isTTY });
-    lines.on("SIGINT", follow.interrupt);
-    await Promise.all([readPrompts({ lines, follow, stopping }), follow.events(lastSequence)]);
+    await showHistory({ door, id, lastSequence, output });
+    if (process.stdin.isTTY) output.say(greeting(session));
+    follow.answer(session);
+    await Promise.all([readPrompts({ keyboard, follow, stopping }), follow.events(lastSequence)]);
   } finally {
-    lines?.close();
+    keyboard.close();
     release();
     output.end(null);
     await door.close();
   }
 }
 
-const openOutput = async ({ color }: { color: boolean }): Promise<Output> => {
+const greeting = ({ sessionId, agent, status }: SessionDetail): string =>
+  `${sessionId} · ${agent} · ${status}. Type a prompt; Ctrl-C stops a turn and quits when none runs, Ctrl-D quits.`;
+
+const openOutput = async ({ color }: { color: boolean }): Promise<TextOutput> => {
   const { openTextOutput } = await import("./output-text.ts");
   return openTextOutput({
     stdout: process.stdout,
@@ -64,34 +67,36 @@ interface Past {
   readonly door: Door;
   readonly id: string;
   readonly lastSequence: number;
-  readonly color: boolean;
+  readonly output: TextOutput;
 }
 
-async function showHistory({ door, id, lastSequence, color }: Past): Promise<void> {
+async function showHistory({ door, id, lastSequence, output }: Past): Promise<void> {
   const offset = Math.max(0, lastSequence - HISTORY);
   const { events } = await door.events(id, { offset, limit: HISTORY, includeRaw: false });
   if (offset > 0) process.stderr.write(`… ${offset} earlier events\n`);
-  const past = events.filter(({ sequence }) => sequence <= lastSequence);
-  for (const { text } of replay(textProjection({ color, prompts: true }), past)) process.stdout.write(text);
+  output.past(events.filter(({ sequence }) => sequence <= lastSequence));
 }
 
 interface FollowOptions {
   readonly door: Door;
   readonly id: string;
   readonly output: Output;
+  readonly keyboard: Keyboard;
   readonly stopping: AbortController;
   readonly running: boolean;
 }
 
 interface Follow {
   readonly events: (after: number) => Promise<void>;
+  /** What was asked before we came, and still waits. */
+  readonly answer: (session: SessionDetail) => void;
   readonly interrupt: () => void;
   readonly send: (text: string) => Promise<void>;
   /** No more prompts will come: leave as soon as nothing runs. */
   readonly leaveWhenIdle: () => void;
 }
 
-function openFollow({ door, id, output, stopping, running }: FollowOptions): Follow {
+function openFollow({ door, id, output, keyboard, stopping, running }: FollowOptions): Follow {
   /** Prompts sent from here whose turn has not ended, and whether some turn runs. */
   let waiting = 0;
   let busy = running;
@@ -102,8 +107,8 @@ function openFollow({ door, id, output, stopping, running }: FollowOptions): Fol
   };
   const person = process.stdin.isTTY && process.stderr.isTTY;
   const answering = person
-    ? openAnswering({ door, session: id, rule: "ask", output, onCancel: interrupt })
-    : { see: () => {}, stop: () => {} };
+    ? openAnswering({ door, session: id, rule: "ask", output: givingKeys(output, keyboard), onCancel: interrupt })
+    : null;
   const leaveIfDone = (): void => {
     if (leaving && !busy && waiting === 0) stopping.abort();
   };
@@ -112,7 +117,7 @@ function openFollow({ door, id, output, stopping, running }: FollowOptions): Fol
     if (event.type === "turn.started" && event.data.prompt_id !== undefined) waiting = Math.max(0, waiting - 1);
     if (event.type === "turn.ended") busy = false;
     output.event(event);
-    answering.see(event);
+    answering?.see(event);
     if (event.type === "session.ended") stopping.abort();
     leaveIfDone();
   };
@@ -120,7 +125,11 @@ function openFollow({ door, id, output, stopping, running }: FollowOptions): Fol
     interrupt,
     events: async (after) => {
       for await (const event of door.follow(id, { after, signal: stopping.signal })) see(event);
-      answering.stop();
+      answering?.stop();
+    },
+    answer: ({ pendingPermissions, pendingQuestions }) => {
+      for (const permission of pendingPermissions) answering?.permission(permission);
+      for (const question of pendingQuestions) answering?.question(question);
     },
     send: async (text) => {
       waiting += 1;
@@ -133,15 +142,28 @@ function openFollow({ door, id, output, stopping, running }: FollowOptions): Fol
   };
 }
 
+/** While a question is on the screen, the keys are its own: else its Enter would send a prompt. */
+const givingKeys = (output: Output, keyboard: Keyboard): Output => ({
+  ...output,
+  pause: () => {
+    keyboard.release();
+    output.pause();
+  },
+  resume: () => {
+    output.resume();
+    keyboard.take();
+  },
+});
+
 interface Reading {
-  readonly lines: Interface;
+  readonly keyboard: Keyboard;
   readonly follow: Follow;
   readonly stopping: AbortController;
 }
 
-async function readPrompts({ lines, follow, stopping }: Reading): Promise<void> {
-  stopping.signal.addEventListener("abort", () => lines.close());
-  for await (const line of lines) {
+async function readPrompts({ keyboard, follow, stopping }: Reading): Promise<void> {
+  stopping.signal.addEventListener("abort", () => keyboard.close());
+  for await (const line of keyboard.lines()) {
     if (stopping.signal.aborted) return;
     if (line.trim() !== "") await follow.send(line);
   }

@@ -1,6 +1,7 @@
 /** The text format: the answer on standard output, everything about it on standard error, a spinner on a terminal. */
 import { run as runFold } from "../core/fold.ts";
 import { activityOf, oneLine, paintFor, type TextPiece, textProjection } from "../projections/text/index.ts";
+import type { UniversalEvent } from "../protocol/events.ts";
 import type { Output, OutputOptions } from "./output.ts";
 
 const FRAMES = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
@@ -8,7 +9,12 @@ const FRAME_MS = 80;
 const ERASE_LINE = "\r\u001b[2K";
 const MARGIN = 4;
 
-export function openTextOutput({ stdout, stderr, color, prompts }: OutputOptions): Output {
+export interface TextOutput extends Output {
+  /** What happened before, prompts included, all of it on standard output. What is shown next goes on from there. */
+  readonly past: (events: readonly UniversalEvent[]) => void;
+}
+
+export function openTextOutput({ stdout, stderr, color, prompts }: OutputOptions): TextOutput {
   const fold = textProjection({ color, prompts });
   const state = fold.start();
   const running = runFold({ ...fold, start: () => state });
@@ -19,6 +25,10 @@ export function openTextOutput({ stdout, stderr, color, prompts }: OutputOptions
     else stderr.write(text);
   };
   return {
+    past: (events) => {
+      const { step } = textProjection({ color, prompts: true });
+      for (const { text } of events.flatMap((event) => step(state, event))) stdout.write(text);
+    },
     event: (event) => {
       const pieces = running.step(event);
       // Nothing to write: the spinner shows the new activity by itself.

@@ -27,7 +27,8 @@ interface State {
   /** Subagents' own words are not part of the answer. */
   readonly hidden: Set<string>;
   readonly subagents: Map<string, string>;
-  turnStartedAt: number;
+  /** Null when the stream begins within a turn. */
+  turnStartedAt: number | null;
   /** What is going on, for whoever shows a spinner. */
   activity: string | null;
 }
@@ -46,7 +47,7 @@ export function textProjection(options: TextOptions): Fold<UniversalEvent, TextP
       tools: new Map(),
       hidden: new Set(),
       subagents: new Map(),
-      turnStartedAt: 0,
+      turnStartedAt: null,
       activity: null,
     }),
     step: (state, event) => step({ state, event, paint, options }),
@@ -271,7 +272,7 @@ function onTurnEnded({ state, end, at, paint }: TurnEndStep): TextPiece[] {
   state.tools.clear();
   const price = cost(end.usage);
   const numbers = [
-    duration(Math.max(0, at - state.turnStartedAt)),
+    ...(state.turnStartedAt === null ? [] : [duration(Math.max(0, at - state.turnStartedAt))]),
     tokens(end.usage.tokens),
     ...(price ? [price] : []),
   ];
