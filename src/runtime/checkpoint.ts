@@ -24,9 +24,10 @@ type Plain = Omit<Snapshot, "items" | "texts" | "permissions" | "questions"> & {
 type Key<Name extends keyof Snapshot> = Snapshot[Name] extends Map<infer K, unknown> ? K : never;
 type Entry<Name extends keyof Snapshot> = Snapshot[Name] extends Map<never, infer V> ? V : never;
 
-export function decodeSnapshot(text: string): Snapshot {
-  // Written by this version of the code: checkpoints of another one are not read.
+/** Null for one that other code wrote: a version may gain fields before it is released. */
+function decodeSnapshot(text: string): Snapshot | null {
   const plain: Plain = JSON.parse(text);
+  if (fieldsOf(plain) !== fieldsOf(emptySnapshot())) return null;
   return {
     ...plain,
     items: new Map(plain.items),
@@ -36,10 +37,12 @@ export function decodeSnapshot(text: string): Snapshot {
   };
 }
 
+const fieldsOf = (value: object): string => Object.keys(value).sort().join();
+
 /** Checkpoint and tail. Without a usable checkpoint the whole session is read, bit by bit. */
 export async function loadSnapshot(log: EventLog, id: SessionId): Promise<Snapshot> {
   const checkpoint = await log.checkpoint(id);
-  const snapshot = checkpoint === null ? emptySnapshot() : decodeSnapshot(checkpoint.state);
+  const snapshot = (checkpoint === null ? null : decodeSnapshot(checkpoint.state)) ?? emptySnapshot();
   for (;;) {
     const groups = await log.read(id, { after: snapshot.sequence, maxBytes: READ_BYTES });
     if (groups.length === 0) return snapshot;

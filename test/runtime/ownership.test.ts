@@ -6,7 +6,8 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { loadSnapshot } from "../../src/runtime/checkpoint.ts";
 import { daemonOf, lockDaemon } from "../../src/runtime/lock.ts";
-import { openSqliteLog } from "../../src/runtime/log/sqlite.ts";
+import { openDatabase } from "../../src/runtime/log/database.ts";
+import { LOG_FILE, openSqliteLog } from "../../src/runtime/log/sqlite.ts";
 import { isAlive, processTable, psTable } from "../../src/runtime/process-table.ts";
 import { endOf, open, removeFolder, session, spoken, tempFolder, turn, until, wholeLog } from "../support/sessions.ts";
 
@@ -37,6 +38,26 @@ describe("checkpoints", () => {
     expect(await loadSnapshot(rebuilt, id)).toEqual(snapshot);
     expect(rebuilt.work().rows).toBeGreaterThan(20);
     await rebuilt.close();
+  });
+
+  test("one with fields that this code does not know, or without some that it does, is not read", async () => {
+    const sessions = await open(folder);
+    await sessions.create(id, { agent: "mock", directory: folder, title: "As it was" });
+    await turn(sessions, id, "echo hello");
+    const shown = await sessions.get(id);
+    await sessions.close();
+    for (const change of [
+      { title: "As it never was", removed: undefined },
+      { title: "As it never was", more: 1 },
+    ]) {
+      const database = openDatabase(join(folder, LOG_FILE));
+      const state = JSON.parse(String(database.prepare("SELECT state FROM checkpoints").get()?.state));
+      database.prepare("UPDATE checkpoints SET state = ?").run(JSON.stringify({ ...state, ...change }));
+      database.close();
+      const again = await open(folder);
+      expect(await again.get(id)).toEqual(shown);
+      await again.close();
+    }
   });
 
   test("items further back are read page by page", async () => {
