@@ -76,6 +76,22 @@ describe("the OpenCode agent", () => {
     expect(page.items.map(({ item_id }) => item_id)).toEqual(items.slice(0, -1).map(({ item_id }) => item_id));
   });
 
+  test("removes what is named, and nothing else, whatever the name looks like", async () => {
+    const { api, id, server } = await withOpenCode();
+    await api.post(`/session/${id}/message`, text("first"));
+    const places = [
+      "message/%2e%2e%2f",
+      "message/..%2F..%2Fsession",
+      "message/nobody",
+      "message/msg_1/part/..%2Fmsg_2",
+    ];
+    for (const place of places) expect((await api.call("DELETE", `/session/${id}/${place}`)).status, place).toBe(400);
+    expect(server.asked.filter(({ what }) => what.startsWith("DELETE"))).toEqual([]);
+    server.refuse(/^DELETE/, { status: 404, body: { name: "NotFoundError", data: { message: "No such message" } } });
+    expect((await api.call("DELETE", `/session/${id}/message/msg_%2F..%2F..`)).status).toBe(404);
+    expect(server.asked.at(-1)?.what).toBe("DELETE /session/{id}/message/msg_%2F..%2F..");
+  });
+
   test("brings back; shares and stops sharing", async () => {
     const { api, id, session } = await withOpenCode();
     await api.post(`/session/${id}/message`, text("first"));

@@ -63,7 +63,10 @@ export function onResponse(state: State, { id, status, body, at }: Answer): Out 
   state.asked.delete(id);
   if (about === undefined) return [];
   const said = answerTo(state, { id, status, body });
-  if (status < 200 || status >= 300) return [...onRefused(state, { about, status, body }), ...said];
+  if (status < 200 || status >= 300) {
+    state.removals.delete(id);
+    return [...onRefused(state, { about, status, body }), ...said];
+  }
   return [...onAnswer(state, { about, id, body, at }), ...said];
 }
 

@@ -4,7 +4,7 @@ import { unreachable } from "../../core/fold.ts";
 import type { Report } from "../../core/report.ts";
 import type { OpenCodePermissionRule } from "../../dialects/opencode.ts";
 import type { Ask, Attachment, Prompt, SessionChange } from "../../protocol/commands.ts";
-import type { PermissionMode } from "../../protocol/events.ts";
+import type { MessagePlace, PermissionMode } from "../../protocol/events.ts";
 import { type Asked, type State, threadOf, turnPage } from "./state.ts";
 
 type Out = (Report | Send)[];
@@ -39,6 +39,7 @@ export function encode(state: State, command: AgentCommand): Out {
       return [...startTurn(state), ask(state, "work", { path: `/session/${root}/shell`, body })];
     }
     case "ask": {
+      if (command.ask.word === "remove" && !isPlace(command.ask)) return [refuseRemoval(command)];
       const send = sendAsk(state, { root, asked: command.ask });
       state.asks.set(send.id, command.ask_id);
       return [send];
@@ -146,8 +147,9 @@ function sendAsk(state: State, { root, asked }: { root: string; asked: Ask }): R
       return ask(state, "unshare", { method: "DELETE", path: `${session}/share` });
     case "remove": {
       const { message_id, native_item_id } = asked;
-      const part = native_item_id === undefined ? "" : `/part/${native_item_id}`;
-      const send = ask(state, "removal", { method: "DELETE", path: `${session}/message/${message_id}${part}` });
+      const message = `${session}/message/${encodeURIComponent(message_id)}`;
+      const path = native_item_id === undefined ? message : `${message}/part/${encodeURIComponent(native_item_id)}`;
+      const send = ask(state, "removal", { method: "DELETE", path });
       state.removals.set(send.id, { message_id, ...(native_item_id === undefined ? {} : { native_item_id }) });
       return send;
     }
@@ -158,6 +160,15 @@ function sendAsk(state: State, { root, asked }: { root: string; asked: Ask }): R
     default:
       return unreachable(asked);
   }
+}
+
+/** What is no id of OpenCode's may name another place of its server: `..` would be the session itself. */
+const isPlace = ({ message_id, native_item_id }: MessagePlace): boolean =>
+  message_id.startsWith("msg") && (native_item_id === undefined || native_item_id.startsWith("prt"));
+
+function refuseRemoval({ ask_id }: { readonly ask_id: string }): Report {
+  const message = "A message's id begins with `msg`, a part's with `prt`.";
+  return { type: "answer", ask_id, status: 400, body: { name: "BadRequest", data: { message, kind: "Params" } } };
 }
 
 /** `provider/model`; the model's own name may contain slashes. */
