@@ -166,3 +166,23 @@ test("however many sessions come and go, few stay in memory, and whoever holds o
   expect(await toldAll({ sessions, retelling, id })).toBe(held);
   expect(held.sequence).toBeGreaterThan(before);
 });
+
+test("a session that was made again under its name is not forgotten with the one before", async () => {
+  const sessions = await openSessionsHere();
+  const { retelling } = retell(sessions);
+  const id = session("twice");
+  await say(sessions, id);
+  const first = await toldAll({ sessions, retelling, id });
+  await sessions.delete(id);
+  const told = new Promise<Live>((resolve) => {
+    retelling.onEvent((live, { type }) => {
+      if (live !== first && type === "turn.ended") resolve(live);
+    });
+  });
+  await say(sessions, id);
+  const second = await told;
+  retelling.forget(first);
+  expect(await retelling.find(openCodeSessionId(id))).toBe(second);
+  retelling.forget(second);
+  expect(retelling.lives()).toEqual([]);
+});

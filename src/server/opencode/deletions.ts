@@ -48,7 +48,7 @@ async function untilDeleted({
 
 function tellDeleted(retelling: Retelling, live: Live): void {
   const info = live.store.sessions.get(live.openCodeId)?.info ?? null;
-  retelling.forget(live.id);
+  retelling.forget(live);
   if (info === null) return;
   const event = made("session.deleted", { sessionID: live.openCodeId, info });
   retelling.say(event, { directory: info.directory ?? "" });

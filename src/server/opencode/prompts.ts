@@ -143,15 +143,17 @@ interface Choice {
   readonly variant?: string | undefined;
 }
 
-/** The session, changed to what the client has chosen; a session that was never used may still change its agent. */
+/** The session, changed to what the client has chosen; one that was made here and never used may change its agent. */
 async function choose(call: OpenCodeCall, { model, agent, variant }: Choice): Promise<Live> {
   const live = await liveOf(call);
   const now = await call.sessions.get(live.id, { limit: 0 });
   if (model !== undefined && model.providerID !== now.agent) {
-    if (now.nativeSessionId !== null || (await latestHeads(conversationIn(call, live), 1)).length > 0) {
+    // One that was made elsewhere was made for its agent, with settings that clients of this surface do not know.
+    const isForItsAgent = live.id !== live.openCodeId || now.nativeSessionId !== null;
+    if (isForItsAgent || (await latestHeads(conversationIn(call, live), 1)).length > 0) {
       throw new ApiError(
         "not_supported",
-        `This session belongs to ${now.agent}. To use ${model.providerID}, begin a new session.`,
+        `This session belongs to ${now.agent}: choose one of its models. To use ${model.providerID}, begin a new session.`,
       );
     }
     return remake(call, live, { model, agent, variant });
@@ -185,7 +187,7 @@ function changeOf({
 async function remake(call: OpenCodeCall, live: Live, { model, agent, variant }: Choice): Promise<Live> {
   const { directory, title } = await call.sessions.get(live.id, { limit: 0 });
   await call.sessions.delete(live.id);
-  call.retelling.forget(live.id);
+  call.retelling.forget(live);
   await call.sessions.create(live.id, {
     agent: model?.providerID ?? call.agent,
     directory,

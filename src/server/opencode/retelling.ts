@@ -42,7 +42,8 @@ export interface Retelling {
   readonly ring: Ring;
   /** Says something that is not in the log, such as that a session was deleted. */
   readonly say: (json: string, where: { readonly directory: string }) => void;
-  readonly forget: (id: SessionId) => void;
+  /** The session is no more; one that was made under its name since stays. */
+  readonly forget: (live: Live) => void;
   /** Called with each event after it was told. */
   readonly onEvent: (listener: (live: Live, event: UniversalEvent) => void) => () => void;
   /** A session that this daemon knows, whoever made it, by OpenCode's id. */
@@ -117,7 +118,9 @@ export function openRetelling(options: RetellingOptions): Retelling {
       const told = [{ at: "", events: [json] }];
       publish(state, { position: state.position, directory, told });
     },
-    forget: (id) => {
+    forget: (live) => {
+      const { id } = live;
+      if ((knownIn(state, id) ?? live) !== live) return;
       state.lives.delete(id);
       state.held.delete(id);
       state.loading.delete(id);
