@@ -225,6 +225,18 @@ describe("sessions", () => {
     fits("BadRequestError", refused.body);
     expect(refused.body.data.message).toContain("belongs to mock");
   });
+
+  test("made on /v1 keep their agent and their settings, also when nothing was said in them", async () => {
+    const { api, daemon, directory } = await openSurface({ defaultAgent: "builtin" });
+    const made = await daemon.client.create({ agent: "mock", directory, permissionMode: "plan", title: "mine" });
+    const { opencodeId } = await made.get();
+    const other = { providerID: "builtin", modelID: "default" };
+    const refused = await api.post(`/session/${opencodeId}/message`, { ...text("echo"), model: other });
+    expect([refused.status, refused.body.data.message]).toEqual([400, expect.stringContaining("belongs to mock")]);
+    expect(await made.get()).toMatchObject({ agent: "mock", permissionMode: "plan", title: "mine" });
+    const model = { providerID: "mock", modelID: "default" };
+    expect((await api.post(`/session/${opencodeId}/message`, { ...text("echo mine"), model })).status).toBe(200);
+  });
 });
 
 describe("the rest", () => {
