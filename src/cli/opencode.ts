@@ -1,11 +1,15 @@
 /** `franca opencode`: the real OpenCode TUI on any agent. Finds or starts the daemon and attaches to it. */
 import { spawn, spawnSync } from "node:child_process";
+import { existsSync, statSync } from "node:fs";
 import { constants } from "node:os";
-import { resolve } from "node:path";
+import { join, resolve } from "node:path";
 import type { Command } from "commander";
+import { opencode } from "../adapters/opencode/index.ts";
+import { openBinaries } from "../runtime/binaries.ts";
 import { daemonOf } from "../runtime/lock.ts";
+import { silentLogger } from "../runtime/logger.ts";
 import { type LoadedSettings, loadSettings } from "./config.ts";
-import { addDoorOptions, openDoor } from "./door.ts";
+import { addDoorOptions, type Door, openDoor } from "./door.ts";
 import { CommandError, UsageError } from "./usage.ts";
 
 interface Flags {
@@ -27,19 +31,87 @@ export function define(command: Command): void {
       `
 Examples:
   $ franca opencode --agent claude
-  $ franca opencode --agent codex --dir ~/project -- --continue`,
+  $ franca opencode --agent codex --dir ~/project -- --continue
+  $ franca opencode -- --session 7f3c…`,
     )
     .action((words: string[], flags: Flags) => attach(words, flags));
 }
 
 async function attach(words: readonly string[], flags: Flags): Promise<void> {
   const settings = await loadSettings({ flags: { ...flags }, env: process.env });
-  const url = flags.attach ?? process.env.FRANCA_URL ?? (await daemonUrl(settings, flags));
-  const program = await findOpenCode(url, flags);
-  const scope = flags.agent === undefined ? "" : `/@${flags.agent}`;
-  const args = ["attach", `${url}/opencode${scope}`, "--dir", resolve(flags.dir ?? "."), ...words];
+  const elsewhere = flags.attach ?? process.env.FRANCA_URL;
+  const directory = resolve(flags.dir ?? ".");
+  // A daemon on another machine has directories of its own.
+  if (elsewhere === undefined && statSync(directory, { throwIfNoEntry: false })?.isDirectory() !== true) {
+    throw new UsageError(`--dir: ${directory} is no directory.`);
+  }
+  const url = elsewhere ?? (await daemonUrl(settings, flags));
+  const { program, scope, more } = await prepare({ url, words, flags, settings });
+  const args = ["attach", `${url}/opencode${scope}`, "--dir", directory, ...more];
   const password = typeof settings.token === "string" ? { OPENCODE_SERVER_PASSWORD: settings.token } : {};
   process.exitCode = await run(program, args, { ...process.env, ...password });
+}
+
+interface Preparing {
+  readonly url: string;
+  readonly words: readonly string[];
+  readonly flags: Flags;
+  readonly settings: LoadedSettings;
+}
+
+interface Prepared {
+  readonly program: string;
+  /** Which agent's sessions are begun; empty for the daemon's own default. */
+  readonly scope: string;
+  readonly more: readonly string[];
+}
+
+async function prepare({ url, words, flags, settings }: Preparing): Promise<Prepared> {
+  const door = await openDoor({ flags: { ...flags, attach: url }, env: process.env });
+  try {
+    const agents = await door.agents();
+    if (flags.agent !== undefined) checkAgent(flags.agent, agents);
+    const program = findOpenCode(settings) ?? agents.find(({ id }) => id === "opencode")?.path;
+    if (program === undefined || !existsSync(program)) {
+      throw new CommandError(
+        "OpenCode is not installed. Its TUI comes with it: franca agents install opencode (or npm install -g opencode-ai).",
+      );
+    }
+    const asked = await sessionIn(words, door);
+    const agent = flags.agent ?? asked.agent;
+    return { program, scope: agent === null ? "" : `/@${agent}`, more: asked.words };
+  } finally {
+    await door.close();
+  }
+}
+
+/** The TUI is drawn here, wherever the daemon is: this machine's own program comes first. */
+const findOpenCode = ({ data }: LoadedSettings): string | null =>
+  openBinaries({
+    toolsFolder: process.env.FRANCA_TOOLS ?? join(data, "tools"),
+    projectFolder: process.cwd(),
+    environment: process.env,
+    logger: silentLogger,
+  }).find(opencode);
+
+/**
+ * A session that is named begins with its own agent: in an empty one the TUI would speak of the daemon's default.
+ * It may be named by Franca's id or by OpenCode's.
+ */
+async function sessionIn(
+  words: readonly string[],
+  door: Door,
+): Promise<{ readonly agent: string | null; readonly words: readonly string[] }> {
+  const at = words.findIndex((word) => /^(-s|--session)(=|$)/.test(word));
+  if (at === -1) return { agent: null, words };
+  const [flag = "", joined] = (words[at] ?? "").split("=", 2);
+  const named = joined ?? words[at + 1];
+  const found = (await door.list()).find(({ sessionId, opencodeId }) => named === sessionId || named === opencodeId);
+  if (found === undefined) {
+    throw new CommandError(`There is no session ${named ?? ""}. franca sessions list shows those there are.`);
+  }
+  const rest = words.slice(at + (joined === undefined ? 2 : 1));
+  return { agent: found.agent, words: [...words.slice(0, at), flag, found.opencodeId ?? found.sessionId, ...rest] };
 }
 
 /** A daemon that runs already, or a new one in the background that stays for the next time. */
@@ -57,21 +129,6 @@ async function daemonUrl(settings: LoadedSettings, { data, config }: Flags): Pro
   const daemon = started.status === 0 ? await daemonOf(settings.data) : null;
   if (daemon === null) throw new CommandError("The daemon could not be started. Try: franca serve");
   return daemon.url;
-}
-
-async function findOpenCode(url: string, flags: Flags): Promise<string> {
-  const door = await openDoor({ flags: { ...flags, attach: url }, env: process.env });
-  try {
-    const agents = await door.agents();
-    if (flags.agent !== undefined) checkAgent(flags.agent, agents);
-    const { path } = agents.find(({ id }) => id === "opencode") ?? {};
-    if (path !== undefined) return path;
-  } finally {
-    await door.close();
-  }
-  throw new CommandError(
-    "OpenCode is not installed. Its TUI comes with it: franca agents install opencode (or npm install -g opencode-ai).",
-  );
 }
 
 function checkAgent(agent: string, agents: readonly { readonly id: string; readonly installed: boolean }[]): void {

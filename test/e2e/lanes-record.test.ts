@@ -1,8 +1,9 @@
 /** The commands around recordings and clients: lanes on the terminal and as a page, record, and OpenCode's TUI. */
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { franca } from "../support/daemon.ts";
+import { connect } from "../../src/sdk/index.ts";
+import { franca, serve } from "../support/daemon.ts";
 import { temporaryFolder } from "../support/folders.ts";
 import { About, root, transcriptsFolder } from "../support/transcripts.ts";
 
@@ -65,6 +66,28 @@ test("opencode: says how to get OpenCode where it is missing, and which agents t
   } finally {
     await franca(["daemon", "stop"], { home, env });
   }
+});
+
+test("opencode: opens this machine's own TUI, on the agent of the session that is named", async () => {
+  const home = temporaryFolder();
+  const { url } = await serve({ home, args: ["--port", "0", "--default-agent", "builtin"] });
+  const session = await connect({ url }).create({ agent: "mock", directory: home });
+  const { opencodeId } = await session.get();
+  const bin = join(home, "bin");
+  mkdirSync(bin);
+  writeFileSync(join(bin, "opencode"), '#!/bin/sh\nprintf "%s\\n" "$@"\n', { mode: 0o755 });
+  const env = { PATH: `${bin}:/usr/bin:/bin` };
+  const [named, other, nowhere, unknown] = await Promise.all([
+    franca(["opencode", "--", "--session", session.id], { home, env }),
+    franca(["opencode", "--agent", "builtin", "--", "--continue"], { home, env }),
+    franca(["opencode", "--dir", join(home, "nowhere")], { home, env }),
+    franca(["opencode", "--", "-s", "nobody"], { home, env }),
+  ]);
+  const attached = (...words: (string | undefined)[]): string => ["attach", ...words, ""].join("\n");
+  expect(named.stdout).toBe(attached(`${url}/opencode/@mock`, "--dir", home, "--session", opencodeId));
+  expect(other.stdout).toBe(attached(`${url}/opencode/@builtin`, "--dir", home, "--continue"));
+  expect([nowhere.code, nowhere.stderr]).toEqual([2, expect.stringContaining("is no directory")]);
+  expect([unknown.code, unknown.stderr]).toEqual([1, expect.stringContaining("franca sessions list")]);
 });
 
 test("the documentation's own lanes are what the program prints", async () => {
