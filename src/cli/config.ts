@@ -11,19 +11,28 @@ import { UsageError } from "./usage.ts";
 export const DEFAULT_PORT = 7717;
 const MAX_WATCHDOG_MS = 7 * 86_400_000;
 
+const PORT = "a port is a whole number from 0 to 65535";
+const WATCHDOG = "it is a whole number of milliseconds, from 100 to a week";
+
+/** As browsers send it: anything else would never match, and nobody would know why. */
+const isOrigin = (text: string): boolean =>
+  text === "*" || text === "null" || (URL.canParse(text) && new URL(text).origin === text);
+const Origin = z.string().refine(isOrigin, "an origin is written like https://example.com, with no path");
+const VariableName = z.string().regex(/^[^\s=]+$/, "it takes the names of variables, not their values");
+
 /** What a config file may say. Each key is a flag in camelCase and a `FRANCA_` variable in capitals. */
 export const Settings = z.strictObject({
   host: z.string().min(1),
-  port: z.number().int().min(0).max(65_535),
+  port: z.number(PORT).int(PORT).min(0, PORT).max(65_535, PORT),
   /** `false`: none, loopback only. */
   token: z.union([z.string().min(1), z.literal(false)]),
   data: z.string().min(1),
   store: z.enum(["sqlite", "memory"]),
   durability: z.enum(["normal", "full"]),
-  corsAllowOrigin: z.array(z.string().min(1)),
+  corsAllowOrigin: z.array(Origin),
   defaultAgent: z.string().min(1),
-  watchdogMs: z.number().int().min(100).max(MAX_WATCHDOG_MS),
-  passEnv: z.array(z.string().min(1)),
+  watchdogMs: z.number(WATCHDOG).int(WATCHDOG).min(100, WATCHDOG).max(MAX_WATCHDOG_MS, WATCHDOG),
+  passEnv: z.array(VariableName),
   logLevel: z.enum(["silent", "error", "warn", "info", "debug"]),
   /** The OpenCode surface also at the root. */
   opencodeRoot: z.boolean(),

@@ -14,7 +14,7 @@ import type {
 } from "../protocol/resources.ts";
 import type { Sessions } from "../runtime/contract.ts";
 import { eventsOf } from "../runtime/log/group.ts";
-import { type LoadedSettings, loadSettings } from "./config.ts";
+import { DEFAULT_PORT, type LoadedSettings, loadSettings } from "./config.ts";
 import { UsageError } from "./usage.ts";
 
 /** What commands ask of sessions, wherever those are. */
@@ -92,6 +92,9 @@ function withBaseUrl(settings: LoadedSettings, baseURL: unknown): LoadedSettings
 }
 
 async function openRemote({ url, token, builtin }: Remote): Promise<Door> {
+  if (!URL.canParse(url) || !["http:", "https:"].includes(new URL(url).protocol)) {
+    throw new UsageError(`"${url}" is no address of a daemon; write it like http://127.0.0.1:${DEFAULT_PORT}.`);
+  }
   if (builtin.baseURL !== undefined) {
     throw new UsageError(
       `--base-url: the daemon at ${url} has a configuration of its own; set builtin.provider there.`,

@@ -72,10 +72,17 @@ function exitCode(error: unknown): number {
   // Commander has said it already; its own exit code for wrong usage is 1, which is ours for a failure.
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : USAGE;
   if (error instanceof UsageError) return say(error.message, { code: USAGE });
-  if (error instanceof ApiError) return say(`${error.message} (${error.code})`, { code: FAILED });
-  if (error instanceof CommandError || error instanceof UnreachableError) return say(error.message, { code: FAILED });
+  if (error instanceof ApiError) return say(`${error.message}${nextStep(error)} (${error.code})`, { code: FAILED });
+  if (error instanceof UnreachableError) {
+    return say(`${error.message}\nStart one with franca serve, or say where it is with --attach.`, { code: FAILED });
+  }
+  if (error instanceof CommandError) return say(error.message, { code: FAILED });
   throw error;
 }
+
+/** What the daemon tells all its clients; here, what to type. */
+const nextStep = ({ code }: ApiError): string =>
+  code === "session_not_found" ? " franca sessions list shows those there are." : "";
 
 function say(message: string, { code }: { code: number }): number {
   process.stderr.write(`franca: ${message}\n`);

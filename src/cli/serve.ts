@@ -1,6 +1,7 @@
 /** `franca serve`: the daemon, and the few lines a stranger needs to begin. */
 import { randomBytes } from "node:crypto";
 import type { Command } from "commander";
+import { adapters } from "../adapters/index.ts";
 import type { AgentSummary } from "../protocol/resources.ts";
 import { openLogger } from "../runtime/logger.ts";
 import { isLoopback } from "../server/auth.ts";
@@ -33,6 +34,7 @@ async function serve(flags: Readonly<Record<string, unknown>>): Promise<void> {
   const settings = await loadSettings({ flags, env: process.env });
   const { token, made } = chooseToken(settings);
   checkOrigins(settings, { token });
+  checkDefaultAgent(settings);
   const logger = openLogger({ level: settings.logLevel });
   const daemon = await openDaemon({ ...settings, token, logger });
   const stopping = closeOnSignals(daemon);
@@ -60,6 +62,12 @@ function chooseToken({ token, host }: LoadedSettings): { token: string | null; m
 function checkOrigins({ corsAllowOrigin }: LoadedSettings, { token }: { token: string | null }): void {
   if (token !== null || !corsAllowOrigin.includes("*")) return;
   throw new UsageError("--cors-allow-origin *: every page could then drive your agents; give a --token too.");
+}
+
+function checkDefaultAgent({ defaultAgent }: LoadedSettings): void {
+  const known = adapters.filter(({ offline }) => !offline).map(({ agent }) => agent);
+  if (known.includes(defaultAgent)) return;
+  throw new UsageError(`--default-agent: there is no agent ${defaultAgent}. Those there are: ${known.join(", ")}.`);
 }
 
 /** Resolves when the daemon is down. A second signal does not wait for that. */

@@ -28,16 +28,20 @@ export function openHttp({ url, token, fetch = globalThis.fetch }: ConnectOption
   const base = url.replace(/\/+$/, "");
   const request = async (path: string, options: RequestOptions = {}): Promise<Response> => {
     const { method = "GET", body, headers, query, signal } = options;
-    const response = await send(fetch, `${base}${path}${queryText(query)}`, {
-      method,
-      headers: {
-        ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
-        ...(body === undefined ? {} : { "content-type": "application/json" }),
-        ...headers,
+    const response = await send(
+      fetch,
+      { base, path: `${path}${queryText(query)}` },
+      {
+        method,
+        headers: {
+          ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+          ...(body === undefined ? {} : { "content-type": "application/json" }),
+          ...headers,
+        },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        ...(signal === undefined ? {} : { signal }),
       },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      ...(signal === undefined ? {} : { signal }),
-    });
+    );
     if (response.ok) return response;
     throw await problemOf(response);
   };
@@ -49,13 +53,18 @@ export class UnreachableError extends Error {
   override readonly name = "UnreachableError";
 }
 
-async function send(fetch: typeof globalThis.fetch, url: string, init: RequestInit): Promise<Response> {
+interface Target {
+  readonly base: string;
+  readonly path: string;
+}
+
+async function send(fetch: typeof globalThis.fetch, { base, path }: Target, init: RequestInit): Promise<Response> {
   try {
-    return await fetch(url, init);
+    return await fetch(`${base}${path}`, init);
   } catch (error) {
     if (init.signal?.aborted === true) throw error;
     const reason = error instanceof Error && error.cause instanceof Error ? error.cause.message : String(error);
-    throw new UnreachableError(`No daemon answers at ${new URL(url).origin}: ${reason}`, { cause: error });
+    throw new UnreachableError(`No daemon answers at ${base}: ${reason.trim()}`, { cause: error });
   }
 }
 

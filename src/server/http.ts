@@ -59,7 +59,7 @@ export function createApp({ door, context, routes, surfaces }: HttpOptions): App
     app.all(honoPath(path), (c) => refuseMethod(c, methods));
   }
   for (const surface of surfaces) surface.mount(app, context);
-  app.notFound((c) => problemResponse(new ApiError("not_found", `There is no route ${c.req.method} ${c.req.path}.`)));
+  app.notFound((c) => problemResponse(noRoute(c.req)));
   app.onError((error, c) => {
     const known = asApiError(error, { logger: context.logger, path: c.req.path });
     if (c.env.outgoing.headersSent) return RESPONSE_ALREADY_SENT;
@@ -70,6 +70,9 @@ export function createApp({ door, context, routes, surfaces }: HttpOptions): App
   });
   return app;
 }
+
+const noRoute = ({ method, path }: { readonly method: string; readonly path: string }): ApiError =>
+  new ApiError("not_found", `There is no route ${method} ${path}. GET /openapi.json describes those there are.`);
 
 /** The door. Its headers are set on the node response, so that streams written straight on it carry them too. */
 async function admit(

@@ -40,7 +40,11 @@ test.each([
   [{ "franca.config.json": "{ port" }, {}, {}, /franca\.config\.json cannot be read/],
   [{}, { FRANCA_PORT: "many" }, {}, /^FRANCA_PORT: /],
   [{}, { FRANCA_LOG_LEVEL: "loud" }, {}, /^FRANCA_LOG_LEVEL: /],
-  [{}, {}, { port: "70000" }, /^--port: /],
+  [{}, {}, { port: "70000" }, /^--port: .* from 0 to 65535/],
+  [{}, {}, { port: "many" }, /^--port: .* from 0 to 65535/],
+  [{}, {}, { corsAllowOrigin: ["example.com"] }, /^--cors-allow-origin: .*https:/],
+  [{}, {}, { corsAllowOrigin: ["https://example.com/"] }, /^--cors-allow-origin: .*https:/],
+  [{}, { FRANCA_PASS_ENV: "A=B" }, {}, /^FRANCA_PASS_ENV: .*names/],
   [{}, {}, { watchdogMs: "1" }, /^--watchdog-ms: /],
   [{}, { FRANCA_CONFIG: "/no/such/file.json" }, {}, /\/no\/such\/file\.json does not exist/],
 ])("%j %j %j is refused with the key's name", async (files, variables, flags, message) => {

@@ -179,6 +179,14 @@ test("where a daemon holds the data folder, commands talk to it", async () => {
   expect(JSON.parse(remote.stdout).sessions).toMatchObject([{ sessionId: id }]);
   const dead = await franca(["sessions", "list", "--attach", "http://127.0.0.1:1"], { home: elsewhere });
   expect([dead.code, dead.stderr]).toEqual([1, expect.stringContaining("No daemon answers at http://127.0.0.1:1")]);
+  expect(dead.stderr).toContain("franca serve");
+  for (const address of ["nowhere", "ftp://127.0.0.1"]) {
+    const wrong = await franca(["run", "--attach", address, "--", "echo"], { home: elsewhere });
+    expect([wrong.code, wrong.stderr]).toEqual([
+      2,
+      `franca: "${address}" is no address of a daemon; write it like http://127.0.0.1:7717.\n`,
+    ]);
+  }
 });
 
 test("serve says where it listens on one line, what it found, what to try, and stops on SIGTERM", async () => {
@@ -201,18 +209,20 @@ test("serve refuses what is unsafe or impossible", async () => {
   const home = temporaryFolder();
   const { url } = await serve({ home: temporaryFolder(), args: ["--port", "0"] });
   const port = new URL(url).port;
-  const [open, origins, busy, unwritable, level] = await Promise.all([
+  const [open, origins, busy, unwritable, level, agent] = await Promise.all([
     franca(["serve", "--host", "0.0.0.0", "--no-token"], { home }),
     franca(["serve", "--cors-allow-origin", "*"], { home }),
     franca(["serve", "--port", port], { home }),
     franca(["serve", "--port", "0", "--data", "/proc/version/franca"], { home }),
     franca(["serve", "--log-level", "loud"], { home }),
+    franca(["serve", "--port", "0", "--default-agent", "nobody"], { home }),
   ]);
   expect([open.code, open.stderr]).toEqual([2, expect.stringContaining("--no-token")]);
   expect([origins.code, origins.stderr]).toEqual([2, expect.stringContaining("--cors-allow-origin")]);
   expect([busy.code, busy.stderr]).toEqual([1, expect.stringContaining(`Port ${port}`)]);
   expect([unwritable.code, unwritable.stderr]).toEqual([1, expect.stringContaining("/proc/version/franca")]);
   expect(level.code).toBe(2);
+  expect([agent.code, agent.stderr]).toEqual([2, expect.stringMatching(/no agent nobody\..* mock,/)]);
 });
 
 test("daemon start, status and stop", async () => {

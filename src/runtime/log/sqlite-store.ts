@@ -66,7 +66,6 @@ function rollBack(database: Database): void {
   }
 }
 
-export const noSession = (id: SessionId): ApiError =>
-  new ApiError("session_not_found", `There is no session ${id}. GET /v1/sessions lists those there are.`);
+export const noSession = (id: SessionId): ApiError => new ApiError("session_not_found", `There is no session ${id}.`);
 
 export const idIn = (row: Row): SessionId => sessionId(text(row, "id"));
