@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Attachment, PromptExtras } from "../../protocol/commands.ts";
 import { ApiError } from "../../protocol/errors.ts";
+import { folderName } from "../../runtime/folder-name.ts";
 import type { PromptPart } from "./prompts.ts";
 
 export interface Carried {
@@ -57,16 +58,28 @@ const isOf =
 async function attachment(part: PromptPart, { session }: { session: string }): Promise<Attachment> {
   const { url = "", mime, filename } = part;
   const described = { ...(mime === undefined ? {} : { mime }), ...(filename === undefined ? {} : { filename }) };
-  if (url.startsWith("file:")) return { path: fileURLToPath(withoutQuery(url)), ...described };
+  if (url.startsWith("file:")) return { path: readable(url, () => fileURLToPath(withoutQuery(url))), ...described };
   const [, type, base64, data] = /^data:([^;,]*)((?:;[^,]*)?;base64)?,(.*)$/s.exec(url) ?? [];
   if (data === undefined) throw new ApiError("invalid_request", "A file part needs a `file:` or `data:` url.");
-  const bytes = base64 === undefined ? Buffer.from(decodeURIComponent(data)) : Buffer.from(data, "base64");
-  const folder = join(tmpdir(), "franca-attachments", session);
+  const bytes =
+    base64 === undefined ? Buffer.from(readable(url, () => decodeURIComponent(data))) : Buffer.from(data, "base64");
+  const folder = join(tmpdir(), "franca-attachments", folderName(session));
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const name = createHash("sha256").update(bytes).digest("hex").slice(0, 16);
   const path = join(folder, `${name}${extension(mime ?? type ?? "")}`);
   await writeFile(path, bytes, { mode: 0o600 });
   return { path, ...described };
+}
+
+const SHOWN = 100;
+
+function readable(url: string, read: () => string): string {
+  try {
+    return read();
+  } catch (cause) {
+    const message = `The url of a file part cannot be read: ${url.slice(0, SHOWN)}`;
+    throw new ApiError("invalid_request", message, { cause });
+  }
 }
 
 /** Line ranges of a file are OpenCode's own addition to the url. */
