@@ -107,6 +107,8 @@ export interface Sessions {
   followAll(follow: Follow): AsyncIterable<EventGroup>;
   /** The newest position, for those who want only what comes. */
   position(): number;
+  /** Sessions whose owner had died, each with its last sequence before this process put it in order. */
+  readonly recovered: ReadonlyMap<SessionId, number>;
   /** What retellings of a session put by, so that they need not begin at its first event. */
   readonly projections: Projections;
   agents(): Promise<readonly AgentSummary[]>;

@@ -21,8 +21,10 @@ export async function recover(runtime: Runtime): Promise<void> {
 /** One session that cannot be recovered does not keep the others from it. */
 async function recoverSession(runtime: Runtime, { id, runQueue }: { id: SessionId; runQueue: boolean }): Promise<void> {
   try {
+    const before = await runtime.log.find(id);
     if (runQueue) await take(runtime, id, { runQueue });
     else await putInOrder(runtime, id);
+    if (before !== null) runtime.recovered.set(id, before.summary.lastSequence);
     runtime.logger.info("session.recovered", { session: id });
   } catch (error) {
     runtime.logger.warn("session.not_recovered", { session: id, error });

@@ -36,6 +36,8 @@ export interface Runtime {
   readonly logger: Logger;
   /** Sessions that are driven here, or about to be. */
   readonly live: Map<SessionId, Promise<Live>>;
+  /** Sessions that a dead owner left, with their last sequence from before they were put in order. */
+  readonly recovered: Map<SessionId, number>;
   closed: boolean;
 }
 
@@ -68,6 +70,7 @@ export function openRuntimeParts(options: RuntimeOptions): Runtime {
     idleMs: options.idleMs ?? IDLE_MS,
     logger,
     live: new Map(),
+    recovered: new Map(),
     closed: false,
   };
 }

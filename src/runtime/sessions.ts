@@ -155,7 +155,7 @@ function answers(runtime: Runtime): Pick<Sessions, "replyPermission" | "replyQue
 
 type Readers = Pick<
   Sessions,
-  "list" | "get" | "events" | "native" | "follow" | "followAll" | "position" | "projections"
+  "list" | "get" | "events" | "native" | "follow" | "followAll" | "position" | "recovered" | "projections"
 >;
 
 /** Reading needs no ownership: a session that another process drives can be read here. */
@@ -181,6 +181,7 @@ function readers(runtime: Runtime): Readers {
     follow: tail.follow,
     followAll: tail.followAll,
     position: log.position,
+    recovered: runtime.recovered,
     projections: log.projections,
   };
 }

@@ -4,6 +4,7 @@ import { expect, test } from "vitest";
 import { connect } from "../../src/sdk/index.ts";
 import { type ServedDaemon, serve } from "../support/daemon.ts";
 import { temporaryFolder } from "../support/folders.ts";
+import { isIdle, listen as listenLikeOpenCode } from "../support/opencode-client.ts";
 import { isGapless, listen } from "../support/streams.ts";
 
 const KILLS = 10;
@@ -57,4 +58,32 @@ test("kill -9 in mid-flood ten times, clients reconnecting: nothing seen is miss
   }
   const ends = [...contents.values()].map((line) => JSON.parse(line)).filter(({ type }) => type === "turn.ended");
   expect(ends.map(({ data }) => `${data.reason} ${data.evidence}`)).toEqual(Array(KILLS).fill("interrupted restart"));
+});
+
+test("kill -9 in mid-turn: OpenCode's TUI, which does not say what it heard, is told how the turn ended", async () => {
+  const home = temporaryFolder();
+  const first = await serve({ home, args: ["--port", "0"] });
+  const { port } = new URL(first.url);
+  const session = await connect({ url: first.url }).create({ agent: "mock", directory: home });
+  for await (const { type } of session.ask("long 1000")) if (type === "item.delta") break;
+  const gone = once(first.child, "exit");
+  first.child.kill("SIGKILL");
+  await gone;
+  const { url } = await serve({ home, args: ["--port", port] });
+
+  const { opencodeId = "" } = await session.get();
+  const tui = await listenLikeOpenCode(`${url}/opencode`, { path: "/global/event" });
+  await tui.until(isIdle(opencodeId));
+  const ended = tui.heard.map(({ event }) => event).filter(({ type }) => type === "message.updated");
+  expect(ended).toMatchObject([
+    { properties: { info: { role: "assistant", time: { completed: expect.any(Number) } } } },
+  ]);
+
+  // Once something else has happened, that is what counts.
+  for await (const _ of session.ask("echo on"));
+  const late = await listenLikeOpenCode(`${url}/opencode`, { path: "/global/event" });
+  const prompted = session.prompt("echo once more");
+  await late.until(isIdle(opencodeId));
+  await prompted;
+  expect(late.heard.map(({ event }) => event).filter(isIdle(opencodeId))).toHaveLength(1);
 });

@@ -8,8 +8,9 @@ import {
   openCodeSessionId,
   projectId,
 } from "../../projections/opencode/index.ts";
+import { hasCode } from "../../protocol/errors.ts";
 import type { UniversalEvent } from "../../protocol/events.ts";
-import type { EventGroup } from "../../runtime/contract.ts";
+import type { SessionId } from "../../protocol/ids.ts";
 import { eventsOf } from "../../runtime/log/group.ts";
 import { type EventStream, streamEvents } from "../sse.ts";
 import { openBreaks } from "./breaks.ts";
@@ -70,7 +71,11 @@ export function openStreams({ retelling, options }: { retelling: Retelling; opti
       await retelling.ready();
       const client: Client = { index: retelling.ring.next() };
       clients.add(client);
-      const greeting = [frame("", made("server.connected", {}), view), ...pending(retelling, { call, view })].join("");
+      const greeting = [
+        frame("", made("server.connected", {}), view),
+        ...(await interrupted(retelling, { call, view, options })),
+        ...pending(retelling, { call, view }),
+      ].join("");
       try {
         await streamEvents({ ...call, heartbeatMs: HEARTBEAT_MS, greeting }, (stream) =>
           pump({ call, view, client, stream, retelling, options, onSent: () => progressed() }),
@@ -109,6 +114,42 @@ function pending(retelling: Retelling, { call, view }: { call: StreamCall; view:
       ];
       return asked.map((event) => frame("", event, { ...view, form: (json) => view.form(json, where) }));
     });
+}
+
+/**
+ * OpenCode's TUI comes back after a restart without saying what it heard last, and would show a turn that was cut off
+ * as running for ever: what became of it is told again, as long as nothing else has happened in the session. Not to
+ * those who listen to one directory: they wait for the idle of a prompt that they are about to send.
+ */
+async function interrupted(
+  retelling: Retelling,
+  { call, view, options }: { call: StreamCall; view: View; options: OpenCodeOptions },
+): Promise<string[]> {
+  if (view.directory !== null || lastEventId(call) !== null) return [];
+  const frames: string[] = [];
+  for (const [session, offset] of call.sessions.recovered) {
+    const events = await eventsSince(call, { session, offset });
+    if (events.length === 0 || events.some(({ type }) => type === "turn.started")) continue;
+    const folding = await standingAt(call, { retelling, session, sequence: offset, options });
+    const told = events.flatMap((event) => step(folding, event));
+    const { directory } = folding.state;
+    const form = (json: string): string => view.form(json, { directory, project: projectId(directory) });
+    frames.push(...told.map((event) => frame("", JSON.stringify(event), { form })));
+  }
+  return frames;
+}
+
+/** None of a session that was deleted since. */
+async function eventsSince(
+  { sessions }: StreamCall,
+  { session, offset }: { session: SessionId; offset: number },
+): Promise<readonly UniversalEvent[]> {
+  try {
+    return (await sessions.events(session, { offset, limit: PAGE, includeRaw: false })).events;
+  } catch (error) {
+    if (hasCode(error, "session_not_found")) return [];
+    throw error;
+  }
 }
 
 /** What is not in the log has an id from the clock. */
@@ -213,7 +254,9 @@ async function catchUp({ view, client, stream, retelling, options, call }: Pumpi
   const signal = AbortSignal.any([done.signal, stream.signal]);
   for await (const group of call.sessions.followAll({ after: Math.max(0, position - 1), signal })) {
     if (group.position > target) break;
-    const folding = folds.get(group.session) ?? (await before(call, { retelling, group, options }));
+    const folding =
+      folds.get(group.session) ??
+      (await standingAt(call, { retelling, session: group.session, sequence: group.first - 1, options }));
     folds.set(group.session, folding);
     let text = "";
     for (const [place, event] of eventsOf(group).entries()) {
@@ -246,19 +289,25 @@ function step(folding: Folding, event: UniversalEvent): readonly OpenCodeEvent[]
   return openCodeFold(folding.state.options).step(folding.state, event);
 }
 
-/** A session as it stood before a group: from the nearest place that was put by, which there is once it was loaded. */
-async function before(
+interface Standing {
+  readonly retelling: Retelling;
+  readonly session: SessionId;
+  readonly sequence: number;
+  readonly options: OpenCodeOptions;
+}
+
+/** A session after a sequence: from the nearest place that was put by, which there is once it was loaded. */
+async function standingAt(
   { sessions }: StreamCall,
-  { retelling, group, options }: { retelling: Retelling; group: EventGroup; options: OpenCodeOptions },
+  { retelling, session, sequence, options }: Standing,
 ): Promise<Folding> {
-  const { session: id, first } = group;
-  if (first > 1) await retelling.find(openCodeSessionId(id));
-  const folding: Folding = { ...(await stateBefore(sessions.projections, id, { options, sequence: first - 1 })) };
+  if (sequence > 0) await retelling.find(openCodeSessionId(session));
+  const folding: Folding = { ...(await stateBefore(sessions.projections, session, { options, sequence })) };
   const breakDue = openBreaks();
-  while (folding.sequence < first - 1) {
-    const page = await sessions.events(id, { offset: folding.sequence, limit: PAGE, includeRaw: false });
+  while (folding.sequence < sequence) {
+    const page = await sessions.events(session, { offset: folding.sequence, limit: PAGE, includeRaw: false });
     for (const event of page.events) {
-      if (event.sequence < first) step(folding, event);
+      if (event.sequence <= sequence) step(folding, event);
       await breakDue();
     }
     if (page.events.length === 0) break;
