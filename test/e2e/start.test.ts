@@ -49,10 +49,10 @@ describeNeeding("in a terminal", { missing: hasTmux() ? null : "tmux is not inst
 
   test("permissions are asked for, and the answer counts", async () => {
     const terminal = open("permission");
-    await terminal.shows(/Allow bash\?/);
+    await terminal.shows(/Allow bash\?[\s\S]*Yes, this time/);
+    terminal.press("y");
+    await terminal.shows(/Allow edit\?[\s\S]*Yes, this time/);
     terminal.press("Enter");
-    await terminal.shows(/Allow edit\?/);
-    terminal.press("Down", "Down", "Enter");
     const screen = await terminal.shows(/exit 0/);
     expect(screen).toContain("Done: bash was allowed, edit was rejected.");
     expect(screen).toMatch(/✓ completed · .* tokens in/);
