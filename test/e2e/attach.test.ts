@@ -1,8 +1,9 @@
 /** `franca attach` on a real terminal: who reads the keys, and what waited before one came. */
 import { join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { program, startDaemon, type TestDaemon, testEnvironment } from "../support/daemon.ts";
 import { temporaryFolder } from "../support/folders.ts";
+import { describeNeeding } from "../support/requires.ts";
 import { hasTmux, openTerminal, type Terminal } from "../support/terminal.ts";
 import { root } from "../support/transcripts.ts";
 
@@ -13,7 +14,7 @@ const attach = ({ url }: TestDaemon, session: string): Terminal =>
     screens: join(root, "test-output", "attach"),
   });
 
-describe.skipIf(!hasTmux())("franca attach", () => {
+describeNeeding("franca attach", { missing: hasTmux() ? null : "tmux is not installed" }, () => {
   test("asks what waited, leaves the keys to the question, and takes prompts again afterwards", async () => {
     const daemon = await startDaemon();
     const session = await daemon.client.create({ agent: "mock", directory: daemon.directory });
