@@ -1,6 +1,7 @@
 /** Wires everything: agents and log into sessions, sessions and surfaces into a daemon that listens. */
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { adapters } from "../adapters/index.ts";
 import {
@@ -24,6 +25,7 @@ import { isLoopback } from "./auth.ts";
 import { type Connections, watchConnections } from "./connections.ts";
 import { createHttpServer, type Surface } from "./http.ts";
 import { openMetrics } from "./metrics.ts";
+import { removeAttachments } from "./opencode/attachments.ts";
 import { openCodeSurface } from "./opencode/index.ts";
 import { type Address, openPlugged } from "./plugged.ts";
 import { version } from "./version.ts";
@@ -82,7 +84,10 @@ export async function openRuntime(options: OpenRuntime): Promise<Sessions> {
     models: async (agent) =>
       agent === "builtin" ? listModels({ settings: builtin, environment: process.env }) : { models: [] },
     ...(plugged === null ? {} : { settle: plugged.settle }),
-    ...(store === "memory" ? {} : { onDeleted: (session) => removeOutputs({ outputs, session }) }),
+    async onDeleted(session) {
+      await removeOutputs({ outputs, session });
+      await removeAttachments({ attachments: attachmentsIn(options), session });
+    },
     logger,
     role,
     version,
@@ -167,10 +172,16 @@ export async function openDaemon(options: DaemonOptions): Promise<Daemon> {
   }
 }
 
+/** Without a data folder, one that goes with the process's own name. */
+const attachmentsIn = ({ data, store }: Pick<RuntimeSettings, "data" | "store">): string =>
+  store === "memory" ? join(tmpdir(), `franca-attachments-${process.pid}`) : join(data, "attachments");
+
 /** Dialects beside the universal API. */
-function surfacesOf({ opencodeRoot, opencodeMessages, opencodeDeltas }: DaemonOptions): readonly Surface[] {
+function surfacesOf(options: DaemonOptions): readonly Surface[] {
+  const { opencodeRoot, opencodeMessages, opencodeDeltas } = options;
   return [
     openCodeSurface({
+      attachments: attachmentsIn(options),
       root: opencodeRoot ?? false,
       messages: opencodeMessages ?? "turn",
       deltas: opencodeDeltas ?? "today",

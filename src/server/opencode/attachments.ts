@@ -1,7 +1,6 @@
 /** What a prompt carries besides text. Pasted pictures come as data: they are kept as files, which agents can read. */
 import { createHash } from "node:crypto";
-import { mkdir, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Attachment, PromptExtras } from "../../protocol/commands.ts";
@@ -16,10 +15,19 @@ export interface Carried {
   readonly own: Pick<PromptExtras, "subtask" | "agent">;
 }
 
-export async function keepAttachments(
-  parts: readonly PromptPart[],
-  { session }: { session: string },
-): Promise<Carried> {
+/** All attachments of this data folder, and whose. */
+export interface AttachmentPlace {
+  readonly attachments: string;
+  readonly session: string;
+}
+
+const folderOf = ({ attachments, session }: AttachmentPlace): string => join(attachments, folderName(session));
+
+/** The session is gone: so are the files that came with its prompts. */
+export const removeAttachments = (place: AttachmentPlace): Promise<void> =>
+  rm(folderOf(place), { recursive: true, force: true });
+
+export async function keepAttachments(parts: readonly PromptPart[], place: AttachmentPlace): Promise<Carried> {
   const texts: string[] = [];
   const attachments: Attachment[] = [];
   const own = { subtask: parts.filter(isOf("subtask")), agent: parts.filter(isOf("agent")) };
@@ -29,7 +37,7 @@ export async function keepAttachments(
         if (part.text !== undefined && part.synthetic !== true) texts.push(part.text);
         break;
       case "file":
-        attachments.push(await attachment(part, { session }));
+        attachments.push(await attachment(part, place));
         break;
       case "subtask":
       case "agent":
@@ -55,7 +63,7 @@ const isOf =
   (part: PromptPart): boolean =>
     part.type === type;
 
-async function attachment(part: PromptPart, { session }: { session: string }): Promise<Attachment> {
+async function attachment(part: PromptPart, place: AttachmentPlace): Promise<Attachment> {
   const { url = "", mime, filename } = part;
   const described = { ...(mime === undefined ? {} : { mime }), ...(filename === undefined ? {} : { filename }) };
   if (url.startsWith("file:")) return { path: readable(url, () => fileURLToPath(withoutQuery(url))), ...described };
@@ -63,7 +71,7 @@ async function attachment(part: PromptPart, { session }: { session: string }): P
   if (data === undefined) throw new ApiError("invalid_request", "A file part needs a `file:` or `data:` url.");
   const bytes =
     base64 === undefined ? Buffer.from(readable(url, () => decodeURIComponent(data))) : Buffer.from(data, "base64");
-  const folder = join(tmpdir(), "franca-attachments", folderName(session));
+  const folder = folderOf(place);
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const name = createHash("sha256").update(bytes).digest("hex").slice(0, 16);
   const path = join(folder, `${name}${extension(mime ?? type ?? "")}`);

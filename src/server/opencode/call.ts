@@ -14,6 +14,8 @@ export interface OpenCodeContext extends ServerContext {
   readonly catalogue: Catalogue;
   readonly turns: Turns;
   readonly streams: Streams;
+  /** Where files that come with prompts are kept. */
+  readonly attachments: string;
 }
 
 export interface OpenCodeCall extends OpenCodeContext {

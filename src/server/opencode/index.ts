@@ -33,6 +33,8 @@ import { openTurns } from "./turns.ts";
 export interface OpenCodeSurfaceOptions extends Partial<OpenCodeOptions> {
   /** Also at the root, for clients that take no path. */
   readonly root?: boolean;
+  /** Where files that come with prompts are kept. */
+  readonly attachments: string;
 }
 
 export const MOUNT = "/opencode";
@@ -48,18 +50,18 @@ export const openCodeRoutes: readonly OpenCodeRoute[] = [
   ...fileRoutes,
 ];
 
-export function openCodeSurface({ root = false, ...given }: OpenCodeSurfaceOptions = {}): Surface {
+export function openCodeSurface({ root = false, attachments, ...given }: OpenCodeSurfaceOptions): Surface {
   return {
     name: "opencode",
     mount(app, context) {
-      const own = openContext(context, { ...defaultOptions, ...given });
+      const own = { ...openContext(context, { ...defaultOptions, ...given }), attachments };
       // `/opencode/@claude/…` is the same with another agent to begin with.
       for (const prefix of [`${MOUNT}/:scope{@[a-z0-9_-]+}`, MOUNT, ...(root ? [""] : [])]) mountAt(app, prefix, own);
     },
   };
 }
 
-function openContext(context: ServerContext, options: OpenCodeOptions): OpenCodeContext {
+function openContext(context: ServerContext, options: OpenCodeOptions): Omit<OpenCodeContext, "attachments"> {
   const { sessions, logger, stopped } = context;
   const retelling = openRetelling({ sessions, options, stopped, logger });
   watchDeletions({ retelling, sessions, stopped });

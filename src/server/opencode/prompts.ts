@@ -89,7 +89,10 @@ interface Asked {
 async function ask(call: OpenCodeCall): Promise<Asked | { readonly noted: OpenCodeAnswer }> {
   const body = await call.body(Prompt);
   const live = await choose(call, body);
-  const { text, attachments, own } = await keepAttachments(body.parts, { session: live.id });
+  const { text, attachments, own } = await keepAttachments(body.parts, {
+    attachments: call.attachments,
+    session: live.id,
+  });
   const extras = extrasOf(body, own);
   const isPlain = Object.keys(extras).length === 0;
   const request = {
