@@ -192,7 +192,7 @@ function answerRule({ autoApprove, deny }: RunFlags): AnswerRule {
 
 async function promptText(words: readonly string[]): Promise<string> {
   const given = words.join(" ");
-  if (given !== "" && given !== "-") return given;
+  if (given.trim() !== "" && given !== "-") return given;
   if (process.stdin.isTTY) throw new UsageError('There is no prompt. Try: franca run -- "echo hello"');
   const chunks: Buffer[] = [];
   let size = 0;

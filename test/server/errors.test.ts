@@ -63,7 +63,17 @@ test("requests that cannot be meant so", async () => {
     status: 404,
     code: "session_not_found",
   });
-  expect(await say(daemon, "GET", "/v1/nothing")).toMatchObject({ status: 404, code: "not_found" });
+  expect(await make({ agent: "mock" })).toMatchObject({ status: 200 });
+  expect(await say(daemon, "POST", "/v1/sessions/new/messages", { message: " " })).toMatchObject({
+    status: 400,
+    code: "invalid_request",
+    detail: expect.stringMatching(/empty/),
+  });
+  expect(await say(daemon, "GET", "/v1/nothing")).toMatchObject({
+    status: 404,
+    code: "not_found",
+    detail: expect.stringMatching(/openapi\.json/),
+  });
   expect(await say(daemon, "PUT", "/v1/sessions")).toMatchObject({ status: 405, code: "method_not_allowed" });
 });
 

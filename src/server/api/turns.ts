@@ -135,8 +135,11 @@ const rejectQuestion = defineRoute({
   },
 });
 
-function prompt(call: Call<unknown, z.infer<typeof SendMessage>>): Promise<PromptReceipt> {
+async function prompt(call: Call<unknown, z.infer<typeof SendMessage>>): Promise<PromptReceipt> {
   const { message, attachments, delivery } = call.body;
+  if (message.trim() === "" && (attachments ?? []).length === 0) {
+    throw new ApiError("invalid_request", "The message is empty: write what the agent shall do.");
+  }
   const key = idempotencyKey(call.incoming);
   const request: PromptRequest = {
     text: message,
