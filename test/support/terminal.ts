@@ -38,16 +38,15 @@ export function openTerminal({
 }): Terminal {
   opened += 1;
   const socket = `franca-test-${process.pid}-${opened}`;
-  const tmux = (...args: string[]): string =>
-    execFileSync("tmux", ["-L", socket, ...args], { encoding: "utf8", env: { ...env, TERM: "xterm-256color" } });
+  // Of one environment: where the socket is may depend on it.
+  const options = { encoding: "utf8", env: { ...env, TERM: "xterm-256color" } } as const;
+  const tmux = (...args: string[]): string => execFileSync("tmux", ["-L", socket, ...args], options);
   const quoted = command.map((word) => `'${word.replaceAll("'", "'\\''")}'`).join(" ");
   tmux("new-session", "-d", "-s", "main", "-x", String(columns), "-y", String(rows), quoted);
-  const close = (): void => void spawnSync("tmux", ["-L", socket, "kill-server"]);
+  const close = (): void => void spawnSync("tmux", ["-L", socket, "kill-server"], options);
   onTestFinished(close);
   const screen = (): string => {
-    const { stdout, status } = spawnSync("tmux", ["-L", socket, "capture-pane", "-p", "-t", "main"], {
-      encoding: "utf8",
-    });
+    const { stdout, status } = spawnSync("tmux", ["-L", socket, "capture-pane", "-p", "-t", "main"], options);
     return status === 0 ? stdout : "(the program has ended)";
   };
   return {
