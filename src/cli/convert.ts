@@ -28,6 +28,13 @@ export function define(command: Command): void {
     .option("--to <dialect>", ["universal", ...projections.map(({ name }) => name)].join(", "), "universal")
     .option("--include-raw", "put the native line that caused it into each universal event")
     .option("--session <id>", "only this session, of a stream that carries several")
+    .addHelpText(
+      "after",
+      `
+Examples:
+  $ codex exec --json "Say hello" | franca convert
+  $ franca convert --from claude --to markdown recording.jsonl > conversation.md`,
+    )
     .action(convert);
 }
 

@@ -33,7 +33,15 @@ export function define(command: Command): void {
     .option("--html <file>", "write a page instead, with everything in it")
     .option("--width <columns>", "how wide the table is; the terminal decides when absent", width)
     .option("--no-color", "no colours")
-    .addHelpText("after", "\nThe bar on the left is a turn: where it is drawn, the session is busy.")
+    .addHelpText(
+      "after",
+      `
+The bar on the left is a turn: where it is drawn, the session is busy.
+
+Examples:
+  $ franca lanes transcripts/claude/multi-turn/native.jsonl
+  $ franca lanes --html turn.html recording.jsonl`,
+    )
     .action(lanes);
 }
 

@@ -2,7 +2,7 @@
 import type { Command } from "commander";
 import { type RuleSet, ruleSets, rulesFor, type Violation } from "../rules/index.ts";
 import { type NumberedLine, openOutput, readLines } from "./pipe.ts";
-import { UsageError } from "./usage.ts";
+import { CommandError, UsageError } from "./usage.ts";
 
 interface Flags {
   readonly dialect: string;
@@ -14,7 +14,15 @@ export function define(command: Command): void {
     .argument("[file]", "one event a line; - is standard input", "-")
     .option("--dialect <name>", ruleSets.map(({ dialect }) => dialect).join(", "), "universal")
     .option("--json", "one violation a line, as JSON")
-    .addHelpText("after", "\nExit code 0: no rule is broken. 1: some are. 2: wrong usage.")
+    .addHelpText(
+      "after",
+      `
+Exit code 0: no rule is broken. 1: some are. 2: wrong usage, or a file that cannot be read.
+
+Examples:
+  $ franca events ID | franca lint
+  $ franca convert --from claude --to opencode recording.jsonl | franca lint --dialect opencode`,
+    )
     .action(lint);
 }
 
@@ -27,7 +35,7 @@ async function lint(file: string, { dialect, json = false }: Flags): Promise<voi
     violations += found.length;
     for (const one of found) await output.write(json ? `${JSON.stringify(one)}\n` : `${sentence(one, file)}\n`);
   };
-  for await (const line of readLines(file)) {
+  for await (const line of linesOf(file)) {
     lines += 1;
     await tell(linter.step(parsed(line), line.number));
   }
@@ -35,6 +43,15 @@ async function lint(file: string, { dialect, json = false }: Flags): Promise<voi
   await output.flush();
   if (!json) process.stderr.write(`${count(lines, "event")}, ${count(violations, "violation")}\n`);
   if (violations > 0) process.exitCode = 1;
+}
+
+/** Here 1 says that a rule is broken, so a file that cannot be read must not. */
+async function* linesOf(file: string): AsyncGenerator<NumberedLine> {
+  try {
+    yield* readLines(file);
+  } catch (error) {
+    throw error instanceof CommandError ? new UsageError(error.message, { cause: error }) : error;
+  }
 }
 
 function knownRules(dialect: string): RuleSet {

@@ -255,9 +255,13 @@ function listenError(error: NodeJS.ErrnoException, { host, port }: { host: strin
     case "EADDRINUSE":
       return new ApiError("address_in_use", `Port ${port} on ${host} is in use: choose another with --port.`, options);
     case "EACCES":
-      return new ApiError("address_in_use", `Port ${port} may not be used by this user: choose another.`, options);
+      return new ApiError("invalid_request", `Port ${port} may not be used by this user: choose another.`, options);
     default:
-      return new ApiError("address_in_use", `Cannot listen on ${host}:${port}: ${error.message}`, options);
+      return new ApiError(
+        "invalid_request",
+        `Cannot listen on ${host}:${port} (${error.message}): choose an address of this machine with --host.`,
+        options,
+      );
   }
 }
 

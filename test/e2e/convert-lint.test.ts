@@ -113,6 +113,8 @@ describe("lint", () => {
   });
 
   test("takes anything for a line, and refuses dialects without rules", async () => {
+    const absent = await franca(["lint", "no-such-file.jsonl"]);
+    expect([absent.code, absent.stderr]).toEqual([2, expect.stringContaining("no-such-file.jsonl could not be read")]);
     const { code, stdout } = await franca(["lint"], "not json\n");
     expect([code, stdout]).toEqual([1, expect.stringContaining("stdin:1: universal.shape")]);
     expect((await franca(["lint", "--dialect", "latin"])).code).toBe(2);
