@@ -7,8 +7,11 @@ const APPLICATION_ID = 0x46726e63;
 /** A file up to this size is checked whole when it is opened; of a larger one, only the table of sessions. */
 const CHECKED_BYTES = 16 * 1024 * 1024;
 
-/** The -wal file is brought into the main file in quiet moments (log/sqlite.ts); in a long flood, at 64 MiB. */
-const WAL_PAGES = 8_192;
+/**
+ * The -wal file is brought into the main file in quiet moments (log/sqlite.ts); where there are none, at 16 MiB. That
+ * waits for the disk: a larger file would make deltas wait longer, a smaller one would make them wait more often.
+ */
+const WAL_PAGES = 2_048;
 /** After that it is cut back to this. */
 const WAL_KEPT_BYTES = 16 * 1024 * 1024;
 
