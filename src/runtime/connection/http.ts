@@ -209,7 +209,8 @@ function ask(url: string, { body, ...options }: Asking): Promise<IncomingMessage
   const open = url.startsWith("https:") ? requestSecurely : requestPlainly;
   return new Promise((resolve, reject) => {
     open(url, { ...options, agent: false }, resolve)
-      .once("error", reject)
+      // Listened to until its end: what goes wrong after the answer's first bytes is told by the answer.
+      .on("error", reject)
       .end(body);
   });
 }
