@@ -1,6 +1,4 @@
 /** An agent that serves HTTP: we start its server, wait until it is ready, follow its stream and send it requests. */
-import { type IncomingMessage, request as requestPlainly } from "node:http";
-import { request as requestSecurely } from "node:https";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Exit, Launch, Send } from "../../core/adapter.ts";
 import type { AgentProcess } from "../process.ts";
@@ -172,47 +170,30 @@ async function perform({ send, server, headers, asker, signal, stop }: Performin
   const answer = await request(`${server.url}${path}`, {
     method,
     headers: { ...headers, ...(body === undefined ? {} : { "content-type": "application/json" }) },
-    body: body === undefined ? "" : JSON.stringify(body),
+    body: body === undefined ? null : JSON.stringify(body),
     signal: AbortSignal.any([signal, AbortSignal.timeout(REQUEST_MS)]),
   });
   if (!signal.aborted) asker.hear({ type: "response", id, ...answer });
 }
 
-interface Asking {
-  readonly method: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: string;
-  readonly signal: AbortSignal;
-}
-
 /** Status 0: it could not be sent, or its answer could not be read. */
-async function request(url: string, asking: Asking): Promise<{ status: number; body: unknown }> {
+async function request(url: string, init: RequestInit): Promise<{ status: number; body: unknown }> {
   try {
-    const response = await ask(url, asking);
-    const chunks: Buffer[] = [];
+    const response = await fetch(url, init);
+    const chunks: Uint8Array[] = [];
     let bytes = 0;
-    for await (const chunk of response) {
+    for await (const chunk of response.body ?? []) {
       bytes += chunk.length;
       if (bytes > RESPONSE_LIMIT) throw new Error(`The answer is longer than ${RESPONSE_LIMIT} bytes.`);
       chunks.push(chunk);
     }
     const text = Buffer.concat(chunks).toString("utf8");
     const heard = parseLine(text);
-    return { status: response.statusCode ?? 0, body: heard.type === "line" ? heard.value : text };
+    return { status: response.status, body: heard.type === "line" ? heard.value : text };
   } catch (error) {
-    return { status: 0, body: { message: error instanceof Error ? error.message : String(error) } };
+    const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+    return { status: 0, body: { message: cause instanceof Error ? cause.message : String(cause) } };
   }
-}
-
-/** On a connection of its own: one that was kept may lead to a server that is gone, though another has its place. */
-function ask(url: string, { body, ...options }: Asking): Promise<IncomingMessage> {
-  const open = url.startsWith("https:") ? requestSecurely : requestPlainly;
-  return new Promise((resolve, reject) => {
-    open(url, { ...options, agent: false }, resolve)
-      // Listened to until its end: what goes wrong after the answer's first bytes is told by the answer.
-      .on("error", reject)
-      .end(body);
-  });
 }
 
 function timeout(ms: number, message: string): Promise<never> {
