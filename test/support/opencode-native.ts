@@ -95,11 +95,21 @@ function repository(directory: string): string {
   return directory;
 }
 
+/** Asked for port 0, OpenCode takes its favourite one, to which this process may still have kept connections. */
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  server.close();
+  await once(server, "close");
+  return address !== null && typeof address === "object" ? address.port : 0;
+}
+
 async function startNative(
   program: string,
   { environment, directory }: { environment: Readonly<Record<string, string>>; directory: string },
 ): Promise<string> {
-  const child = spawn(program, ["serve", "--port", "0", "--hostname", "127.0.0.1"], {
+  const child = spawn(program, ["serve", "--port", String(await freePort()), "--hostname", "127.0.0.1"], {
     env: { PATH: process.env.PATH ?? "", ...environment },
     cwd: directory,
     stdio: ["ignore", "pipe", "inherit"],
