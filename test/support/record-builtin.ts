@@ -8,6 +8,7 @@ import { type BuiltinHears, type BuiltinSays, isBuiltinHeard, isBuiltinLine } fr
 import { serveAnthropic } from "../../src/model-server/anthropic.ts";
 import { serveOpenAi } from "../../src/model-server/openai.ts";
 import type { BuiltinRecording } from "./builtin-scenario.ts";
+import { plainOptions } from "./launch-options.ts";
 
 export interface RecordedLine {
   readonly t: number;
@@ -96,20 +97,4 @@ export async function recordBuiltin(
   return lines;
 }
 
-const options: LaunchOptions = {
-  session_id: "demo",
-  directory: "",
-  resume: null,
-  fork: false,
-  fork_at: null,
-  model: null,
-  variant: null,
-  mode: null,
-  permission_mode: "bypass",
-  system_prompt: null,
-  mcp: {},
-  env: {},
-  binary: null,
-  prompt: null,
-  asRoot: false,
-};
+const options: LaunchOptions = { ...plainOptions, session_id: "demo", directory: "", permission_mode: "bypass" };

@@ -94,8 +94,12 @@ export function replySeen(asked: Asked, result: unknown): Seen {
   const { decision, action, permissions, scope } = fields;
   const said = typeof decision === "string" ? decision : decision != null ? "amended" : kept(action, fields._meta);
   if (permissions !== undefined) {
-    const any = typeof permissions === "object" && permissions !== null && Object.keys(permissions).length > 0;
-    return { type: "permission", reply: any ? (scope === "session" ? "always" : "once") : "reject", cancelled: false };
+    const granted = typeof permissions === "object" && permissions !== null && Object.keys(permissions).length > 0;
+    return {
+      type: "permission",
+      reply: granted ? (scope === "session" ? "always" : "once") : "reject",
+      cancelled: false,
+    };
   }
   return { type: "permission", reply: replies.get(said) ?? "reject", cancelled: said === "cancel" || said === "abort" };
 }
