@@ -2,7 +2,7 @@
  * The log as the agent reads it when a session is opened again: page by page, so that a long one needs little memory.
  */
 import { sessionId } from "../protocol/ids.ts";
-import type { Sessions } from "../runtime/contract.ts";
+import type { Sessions } from "../runtime/session/contract.ts";
 import type { LoadHistory } from "./load.ts";
 
 const PAGE = 1_000;

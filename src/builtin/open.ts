@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { InProcessHost } from "../core/adapter.ts";
-import { childEnvironment } from "../runtime/environment.ts";
+import { childEnvironment } from "../runtime/agent/environment.ts";
 import type { BuiltinOptions } from "./agent.ts";
 import { realDirectory } from "./confine.ts";
 import { outputFolder } from "./outputs.ts";

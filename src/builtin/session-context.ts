@@ -1,6 +1,6 @@
 /** What the parts of a running session share: how to speak, what time it is, and what may be done. */
 import type { BuiltinSays, BuiltinTodo } from "../dialects/builtin.ts";
-import type { Plugins } from "../runtime/plugins.ts";
+import type { Plugins } from "../runtime/plugins/plugins.ts";
 import type { BuiltinSettings } from "./config.ts";
 import type { Gate } from "./gate.ts";
 import type { FileLedger, ToolContext } from "./tools/tool.ts";

@@ -12,8 +12,8 @@ import type {
   SessionDetail,
   SessionSummary,
 } from "../protocol/resources.ts";
-import type { Sessions } from "../runtime/contract.ts";
-import { eventsOf } from "../runtime/log/group.ts";
+import { eventsOf } from "../runtime/log/codec/group.ts";
+import type { Sessions } from "../runtime/session/contract.ts";
 import { DEFAULT_PORT, type LoadedSettings, loadSettings } from "./config.ts";
 import { UsageError } from "./usage.ts";
 

@@ -5,7 +5,7 @@ import { constants } from "node:os";
 import { join, resolve } from "node:path";
 import type { Command } from "commander";
 import { opencode } from "../adapters/opencode/index.ts";
-import { openBinaries } from "../runtime/binaries.ts";
+import { openBinaries } from "../runtime/agent/binaries.ts";
 import { daemonOf } from "../runtime/lock.ts";
 import { silentLogger } from "../runtime/logger.ts";
 import { type LoadedSettings, loadSettings } from "./config.ts";

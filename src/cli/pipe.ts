@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import { createReadStream } from "node:fs";
 import type { Readable } from "node:stream";
-import { splitLines } from "../runtime/lines.ts";
+import { splitLines } from "../runtime/agent/lines.ts";
 import { CommandError } from "./usage.ts";
 
 export interface NumberedLine {

@@ -14,7 +14,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { ApiError } from "../protocol/errors.ts";
-import { isAlive, ownProcess } from "./process-table.ts";
+import { isAlive, ownProcess } from "./agent/process-table.ts";
 
 const LOCK_FILE = "daemon.lock";
 /** Several may find the same dead lock at once; each loses at most against those who were there. */

@@ -2,21 +2,21 @@
 import { randomUUID } from "node:crypto";
 import type { Adapter } from "../core/adapter.ts";
 import type { SessionId } from "../protocol/ids.ts";
-import { type Binaries, openBinaries } from "./binaries.ts";
-import type { RunBook } from "./connection/contract.ts";
-import { openPool, type Pool } from "./connection/shared.ts";
-import { passedOn } from "./environment.ts";
-import type { Live } from "./live.ts";
+import { type Binaries, openBinaries } from "./agent/binaries.ts";
+import type { RunBook } from "./agent/connection/contract.ts";
+import { openPool, type Pool } from "./agent/connection/shared.ts";
+import { passedOn } from "./agent/environment.ts";
+import { type Models, openModels } from "./agent/models.ts";
+import { ownProcess } from "./agent/process-table.ts";
+import { type Rung, STOP_LADDER } from "./agent/process-tree.ts";
 import type { EventLog, Owner } from "./log/contract.ts";
+import { openTail, type Tail } from "./log/follow.ts";
 import { openMemoryLog } from "./log/memory.ts";
 import { openSqliteLog } from "./log/sqlite.ts";
 import type { Logger } from "./logger.ts";
-import { type Models, openModels } from "./models.ts";
 import type { RuntimeOptions, SqliteStore } from "./options.ts";
-import { ownProcess } from "./process-table.ts";
-import { type Rung, STOP_LADDER } from "./process-tree.ts";
-import { openTail, type Tail } from "./tail.ts";
-import { openTicker, type Ticker } from "./ticker.ts";
+import type { Live } from "./session/live.ts";
+import { openTicker, type Ticker } from "./session/ticker.ts";
 
 const IDLE_MS = 600_000;
 

@@ -15,11 +15,11 @@ import {
 import { createMock } from "../mock/index.ts";
 import { ApiError } from "../protocol/errors.ts";
 import type { FinishTodos } from "../protocol/resources.ts";
-import type { Sessions } from "../runtime/contract.ts";
 import { type DaemonLock, lockDaemon } from "../runtime/lock.ts";
 import { type Logger, silentLogger } from "../runtime/logger.ts";
-import type { PluginEntry } from "../runtime/plugins.ts";
-import { openSessions } from "../runtime/sessions.ts";
+import type { PluginEntry } from "../runtime/plugins/plugins.ts";
+import type { Sessions } from "../runtime/session/contract.ts";
+import { openSessions } from "../runtime/session/sessions.ts";
 import { routes } from "./api/index.ts";
 import { isLoopback } from "./auth.ts";
 import { type Connections, watchConnections } from "./connections.ts";

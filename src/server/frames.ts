@@ -1,7 +1,8 @@
 /** Server-sent events from committed groups: made once as bytes, shared by the readers who keep up. */
-import type { EventGroup } from "../runtime/contract.ts";
-import { putInteger } from "../runtime/log/lines-writer.ts";
-import { type Told, tell } from "../runtime/log/telling.ts";
+
+import { putInteger } from "../runtime/log/codec/lines-writer.ts";
+import { type Told, tell } from "../runtime/log/codec/telling.ts";
+import type { EventGroup } from "../runtime/session/contract.ts";
 
 const DATA = "\ndata: ";
 const ID = "id: ";

@@ -3,7 +3,7 @@
  */
 import type { UniversalEvent } from "../protocol/events.ts";
 import type { SessionSummary } from "../protocol/resources.ts";
-import type { EventGroup, Sessions } from "../runtime/contract.ts";
+import type { EventGroup, Sessions } from "../runtime/session/contract.ts";
 
 export interface Metrics {
   readonly render: (sessions: readonly SessionSummary[]) => Promise<string>;

@@ -1,10 +1,10 @@
 /** Sessions with plugins: loaded once, asked at settlements, told what happens, and reported where they fail. */
 import type { Proposal } from "../core/input.ts";
 import { sessionId } from "../protocol/ids.ts";
-import type { Sessions } from "../runtime/contract.ts";
 import type { Logger } from "../runtime/logger.ts";
 import type { Settlement } from "../runtime/options.ts";
-import type { PluginEntry, PluginFailure, Plugins } from "../runtime/plugins.ts";
+import type { PluginEntry, PluginFailure, Plugins } from "../runtime/plugins/plugins.ts";
+import type { Sessions } from "../runtime/session/contract.ts";
 import { askToSettle, tellPlugins } from "./plugin-bridge.ts";
 
 export interface Plugged {
@@ -29,7 +29,7 @@ interface OpenPlugged {
 
 export async function openPlugged({ entries, base, logger, address }: OpenPlugged): Promise<Plugged> {
   // Loaded only where a plugin is named: a daemon without any does not pay for the loader.
-  const { loadPlugins, noShell } = await import("../runtime/plugins.ts");
+  const { loadPlugins, noShell } = await import("../runtime/plugins/plugins.ts");
   const reporting: { sessions: Sessions | null } = { sessions: null };
   const plugins = await loadPlugins({
     entries,

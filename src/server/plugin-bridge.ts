@@ -5,11 +5,11 @@ import type { Proposal } from "../core/input.ts";
 import { openCodeFold } from "../projections/opencode/index.ts";
 import type { EventOf, UniversalEvent } from "../protocol/events.ts";
 import type { SessionId } from "../protocol/ids.ts";
-import type { Sessions } from "../runtime/contract.ts";
-import { eventsOf } from "../runtime/log/group.ts";
+import { eventsOf } from "../runtime/log/codec/group.ts";
 import type { Logger } from "../runtime/logger.ts";
 import type { Settlement } from "../runtime/options.ts";
-import type { Plugins } from "../runtime/plugins.ts";
+import type { Plugins } from "../runtime/plugins/plugins.ts";
+import type { Sessions } from "../runtime/session/contract.ts";
 
 /** Asks every plugin whether a turn should go on. */
 export async function askToSettle(plugins: Plugins, { session, turn_id, snapshot }: Settlement): Promise<Proposal[]> {

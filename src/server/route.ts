@@ -8,8 +8,8 @@ import type { z } from "zod";
 import { assert } from "../core/fold.ts";
 import type { ErrorCode } from "../protocol/errors.ts";
 import { type SessionId, sessionId } from "../protocol/ids.ts";
-import type { Sessions } from "../runtime/contract.ts";
 import type { Logger } from "../runtime/logger.ts";
+import type { Sessions } from "../runtime/session/contract.ts";
 import type { Metrics } from "./metrics.ts";
 
 /** What every route may use. */

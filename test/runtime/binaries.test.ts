@@ -3,7 +3,7 @@ import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { type Adapter, defineAdapter } from "../../src/core/adapter.ts";
-import { type Binaries, openBinaries } from "../../src/runtime/binaries.ts";
+import { type Binaries, openBinaries } from "../../src/runtime/agent/binaries.ts";
 import { silentLogger } from "../../src/runtime/logger.ts";
 import { fake } from "../support/fake-adapter.ts";
 import { removeFolder, tempFolder } from "../support/sessions.ts";

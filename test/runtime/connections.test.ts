@@ -1,8 +1,8 @@
 /** Connections that several sessions share, and the stream of a server that breaks. */
 import { afterEach, beforeEach, expect, test } from "vitest";
-import type { Sessions } from "../../src/runtime/contract.ts";
+import { isAlive } from "../../src/runtime/agent/process-table.ts";
 import { openSqliteLog } from "../../src/runtime/log/sqlite.ts";
-import { isAlive } from "../../src/runtime/process-table.ts";
+import type { Sessions } from "../../src/runtime/session/contract.ts";
 import { served } from "../support/server-adapter.ts";
 import { endOf, open, removeFolder, session, spoken, tempFolder, turn, until } from "../support/sessions.ts";
 

@@ -1,7 +1,7 @@
 /** What children of ours get to see, and what of ours nobody gets to see. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { childEnvironment } from "../../src/runtime/environment.ts";
+import { childEnvironment } from "../../src/runtime/agent/environment.ts";
 import { openLogger } from "../../src/runtime/logger.ts";
 import { openRedactor, REDACTED } from "../../src/runtime/redact.ts";
 

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { defineAdapter } from "../../src/core/adapter.ts";
 import type { UniversalEvent } from "../../src/protocol/events.ts";
-import type { Sessions } from "../../src/runtime/contract.ts";
+import type { Sessions } from "../../src/runtime/session/contract.ts";
 import { fake } from "../support/fake-adapter.ts";
 import { endOf, open, removeFolder, session, spoken, tempFolder, turn, until } from "../support/sessions.ts";
 import { tiny } from "../support/tiny-adapter.ts";

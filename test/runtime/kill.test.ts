@@ -1,8 +1,8 @@
 /** Owners are killed, agents are stubborn: nobody is left behind, and who lives is not disturbed. */
 import { rmSync } from "node:fs";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import type { Sessions } from "../../src/runtime/contract.ts";
-import { processTable } from "../../src/runtime/process-table.ts";
+import { processTable } from "../../src/runtime/agent/process-table.ts";
+import type { Sessions } from "../../src/runtime/session/contract.ts";
 import { bundleOwner, type OwnerProcess, startOwner } from "../support/run-owner.ts";
 import { endOf, open, removeFolder, session, spoken, tempFolder, turn, until, wholeLog } from "../support/sessions.ts";
 

@@ -1,7 +1,7 @@
 /** Bytes become lines, wherever they are cut. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { type OverlongLine, splitLines } from "../../src/runtime/lines.ts";
+import { type OverlongLine, splitLines } from "../../src/runtime/agent/lines.ts";
 
 function split(chunks: readonly Buffer[], limit?: number) {
   const lines: string[] = [];

@@ -4,14 +4,14 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { emptySnapshot } from "../../src/core/snapshot.ts";
 import { promptId, type SessionId } from "../../src/protocol/ids.ts";
-import type { EventGroup } from "../../src/runtime/contract.ts";
+import { eventsOf } from "../../src/runtime/log/codec/group.ts";
 import type { Append, EventLog, Owner } from "../../src/runtime/log/contract.ts";
 import { openDatabase } from "../../src/runtime/log/database.ts";
-import { eventsOf } from "../../src/runtime/log/group.ts";
+import { openTail } from "../../src/runtime/log/follow.ts";
 import { openMemoryLog } from "../../src/runtime/log/memory.ts";
 import { LOG_FILE, openSqliteLog } from "../../src/runtime/log/sqlite.ts";
-import { summarise } from "../../src/runtime/summary.ts";
-import { openTail } from "../../src/runtime/tail.ts";
+import type { EventGroup } from "../../src/runtime/session/contract.ts";
+import { summarise } from "../../src/runtime/session/summary.ts";
 import { removeFolder, session, tempFolder } from "../support/sessions.ts";
 
 const me: Owner = { pid: 1, started: "a" };

@@ -3,7 +3,7 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, utimesSync, writeFileSy
 import { join } from "node:path";
 import { afterEach, expect, test, vi } from "vitest";
 import { adapters } from "../../src/adapters/index.ts";
-import type { Sessions } from "../../src/runtime/contract.ts";
+import type { Sessions } from "../../src/runtime/session/contract.ts";
 import { temporaryFolder } from "../support/folders.ts";
 import { open } from "../support/sessions.ts";
 

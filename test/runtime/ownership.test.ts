@@ -4,11 +4,11 @@ import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { loadSnapshot } from "../../src/runtime/checkpoint.ts";
+import { isAlive, processTable, psTable } from "../../src/runtime/agent/process-table.ts";
 import { daemonOf, lockDaemon } from "../../src/runtime/lock.ts";
 import { openDatabase } from "../../src/runtime/log/database.ts";
 import { LOG_FILE, openSqliteLog } from "../../src/runtime/log/sqlite.ts";
-import { isAlive, processTable, psTable } from "../../src/runtime/process-table.ts";
+import { loadSnapshot } from "../../src/runtime/session/checkpoint.ts";
 import { endOf, open, removeFolder, session, spoken, tempFolder, turn, until, wholeLog } from "../support/sessions.ts";
 
 const id = session("s");

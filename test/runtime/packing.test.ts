@@ -9,10 +9,10 @@ import { openSession } from "../../src/core/session.ts";
 import type { Source, UniversalEvent } from "../../src/protocol/events.ts";
 import { eventId, ItemId, sessionId, turnId } from "../../src/protocol/ids.ts";
 import type { NativeLine } from "../../src/protocol/resources.ts";
-import { makeRoom, openLinesWriter } from "../../src/runtime/log/lines-writer.ts";
-import { openNativePacker, parseNative } from "../../src/runtime/log/native-packing.ts";
-import { openPacker } from "../../src/runtime/log/packing.ts";
-import { parsePacked, tell } from "../../src/runtime/log/telling.ts";
+import { makeRoom, openLinesWriter } from "../../src/runtime/log/codec/lines-writer.ts";
+import { openNativePacker, parseNative } from "../../src/runtime/log/codec/native-packing.ts";
+import { openPacker } from "../../src/runtime/log/codec/packing.ts";
+import { parsePacked, tell } from "../../src/runtime/log/codec/telling.ts";
 import { fake } from "../support/fake-adapter.ts";
 import { transcripts } from "../support/transcripts.ts";
 

@@ -4,7 +4,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, expect, test } from "vitest";
-import { loadPlugins, noShell, type PluginEntry, type PluginFailure, type Plugins } from "../../src/runtime/plugins.ts";
+import {
+  loadPlugins,
+  noShell,
+  type PluginEntry,
+  type PluginFailure,
+  type Plugins,
+} from "../../src/runtime/plugins/plugins.ts";
 
 const folders: string[] = [];
 

@@ -7,7 +7,7 @@ import type { EventLog, ProjectionChange, RecordChange } from "../../src/runtime
 import { openDatabase } from "../../src/runtime/log/database.ts";
 import { openMemoryLog } from "../../src/runtime/log/memory.ts";
 import { LOG_FILE, openSqliteLog } from "../../src/runtime/log/sqlite.ts";
-import { summarise } from "../../src/runtime/summary.ts";
+import { summarise } from "../../src/runtime/session/summary.ts";
 import { open, removeFolder, session, tempFolder, turn, wholeLog } from "../support/sessions.ts";
 
 const id = session("a");

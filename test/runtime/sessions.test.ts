@@ -1,6 +1,6 @@
 /** Sessions from the outside, with a real process behind them, on both logs. */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import type { Sessions } from "../../src/runtime/contract.ts";
+import type { Sessions } from "../../src/runtime/session/contract.ts";
 import { endOf, open, removeFolder, session, spoken, tempFolder, turn, until, wholeLog } from "../support/sessions.ts";
 
 const id = session("s1");

@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import type { Sessions } from "../../src/runtime/contract.ts";
+import type { Sessions } from "../../src/runtime/session/contract.ts";
 import { endOf, open, removeFolder, session, spoken, tempFolder, turn, until, wholeLog } from "../support/sessions.ts";
 import { mountTmpfs, readOnlyView, type Tmpfs } from "../support/tmpfs.ts";
 

@@ -6,7 +6,7 @@ import type { EventOf, UniversalEvent } from "../../src/protocol/events.ts";
 import type { SessionId } from "../../src/protocol/ids.ts";
 import type { Item } from "../../src/protocol/items.ts";
 import { lint, universal } from "../../src/rules/index.ts";
-import type { Sessions } from "../../src/runtime/contract.ts";
+import type { Sessions } from "../../src/runtime/session/contract.ts";
 import { eventsAfter, until, wholeLog } from "./sessions.ts";
 
 export const items = (events: readonly UniversalEvent[]): Item[] =>

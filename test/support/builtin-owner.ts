@@ -3,10 +3,10 @@ import { tmpdir } from "node:os";
 import { builtin } from "../../src/adapters/builtin/index.ts";
 import { createBuiltinAgent, historyFrom, readBuiltinConfig } from "../../src/builtin/index.ts";
 import { sessionId } from "../../src/protocol/ids.ts";
-import type { Sessions } from "../../src/runtime/contract.ts";
-import { tell } from "../../src/runtime/log/telling.ts";
+import { tell } from "../../src/runtime/log/codec/telling.ts";
 import { silentLogger } from "../../src/runtime/logger.ts";
-import { openSessions } from "../../src/runtime/sessions.ts";
+import type { Sessions } from "../../src/runtime/session/contract.ts";
+import { openSessions } from "../../src/runtime/session/sessions.ts";
 
 const [store = "", directory = "", baseURL = "", prompt = ""] = process.argv.slice(2);
 

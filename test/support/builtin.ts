@@ -20,9 +20,9 @@ import type { RecordedRequest, Script, ScriptBlock, ScriptTurn } from "../../src
 import type { EventOf, EventType, PermissionMode, UniversalEvent } from "../../src/protocol/events.ts";
 import { type SessionId, sessionId } from "../../src/protocol/ids.ts";
 import type { CreateSession } from "../../src/protocol/resources.ts";
-import type { Sessions } from "../../src/runtime/contract.ts";
 import { silentLogger } from "../../src/runtime/logger.ts";
-import { openSessions } from "../../src/runtime/sessions.ts";
+import type { Sessions } from "../../src/runtime/session/contract.ts";
+import { openSessions } from "../../src/runtime/session/sessions.ts";
 import { eventsAfter, wholeLog } from "./sessions.ts";
 
 export type ProviderName = "anthropic" | "openai" | "openai-compatible";

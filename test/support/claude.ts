@@ -10,8 +10,8 @@ import type { ModelServer } from "../../src/model-server/serve.ts";
 import type { EventOf, EventType, UniversalEvent } from "../../src/protocol/events.ts";
 import { type SessionId, sessionId } from "../../src/protocol/ids.ts";
 import type { CreateSession } from "../../src/protocol/resources.ts";
-import type { Sessions } from "../../src/runtime/contract.ts";
 import type { RuntimeOptions } from "../../src/runtime/options.ts";
+import type { Sessions } from "../../src/runtime/session/contract.ts";
 import { temporaryFolder } from "./folders.ts";
 import { open, until, wholeLog } from "./sessions.ts";
 

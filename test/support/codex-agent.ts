@@ -12,7 +12,7 @@ import type { UniversalEvent } from "../../src/protocol/events.ts";
 import { type SessionId, sessionId } from "../../src/protocol/ids.ts";
 import type { Item } from "../../src/protocol/items.ts";
 import type { CreateSession } from "../../src/protocol/resources.ts";
-import type { Sessions } from "../../src/runtime/contract.ts";
+import type { Sessions } from "../../src/runtime/session/contract.ts";
 import { processesIn } from "./processes.ts";
 import { describeNeeding } from "./requires.ts";
 import { eventsAfter, open, wholeLog } from "./sessions.ts";

@@ -1,7 +1,7 @@
 /** What a listener hears of turns that go on by themselves. */
 import type { EventOf, UniversalEvent } from "../../src/protocol/events.ts";
 import type { SessionId } from "../../src/protocol/ids.ts";
-import type { Sessions } from "../../src/runtime/contract.ts";
+import type { Sessions } from "../../src/runtime/session/contract.ts";
 import { eventsAfter } from "./sessions.ts";
 
 /** Starts, decisions with their reasons, and ends, in order. */

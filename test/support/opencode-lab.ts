@@ -14,7 +14,7 @@ import type { ModelServer } from "../../src/model-server/serve.ts";
 import type { EventOf } from "../../src/protocol/events.ts";
 import type { SessionId } from "../../src/protocol/ids.ts";
 import type { CreateSession } from "../../src/protocol/resources.ts";
-import type { Sessions } from "../../src/runtime/contract.ts";
+import type { Sessions } from "../../src/runtime/session/contract.ts";
 import { soundness } from "./agent-turns.ts";
 import { open, session, until } from "./sessions.ts";
 

@@ -6,11 +6,11 @@ import { mock } from "../../src/adapters/mock/index.ts";
 import { createMock } from "../../src/mock/index.ts";
 import type { EventOf, EventType, UniversalEvent } from "../../src/protocol/events.ts";
 import { type SessionId, sessionId } from "../../src/protocol/ids.ts";
-import type { Sessions } from "../../src/runtime/contract.ts";
-import { eventsOf } from "../../src/runtime/log/group.ts";
+import { eventsOf } from "../../src/runtime/log/codec/group.ts";
 import { silentLogger } from "../../src/runtime/logger.ts";
 import type { RuntimeOptions } from "../../src/runtime/options.ts";
-import { openSessions } from "../../src/runtime/sessions.ts";
+import type { Sessions } from "../../src/runtime/session/contract.ts";
+import { openSessions } from "../../src/runtime/session/sessions.ts";
 import { fake } from "./fake-adapter.ts";
 
 export const tempFolder = (): string => mkdtempSync(join(tmpdir(), "franca-runtime-"));

@@ -2,7 +2,7 @@
 import type { Prompt } from "../../protocol/commands.ts";
 import type { PromptId, SessionId } from "../../protocol/ids.ts";
 import type { CreateSession, NativeLine, SessionSummary } from "../../protocol/resources.ts";
-import type { EventGroup } from "../contract.ts";
+import type { EventGroup } from "../session/contract.ts";
 
 /** A process, for as long as it lives. */
 export interface Owner {

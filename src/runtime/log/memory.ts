@@ -2,11 +2,11 @@
 import { ApiError } from "../../protocol/errors.ts";
 import type { SessionId } from "../../protocol/ids.ts";
 import type { NativeLine, SessionSummary } from "../../protocol/resources.ts";
-import type { EventGroup } from "../contract.ts";
+import type { EventGroup } from "../session/contract.ts";
+import { firstAfter } from "./codec/group.ts";
+import { parseNative } from "./codec/native-packing.ts";
 import type { Append, Checkpoint, EventLog, Owner, Run, SessionSettings, StoredPrompt } from "./contract.ts";
-import { firstAfter } from "./group.ts";
 import { type Book, memoryProjections } from "./memory-projections.ts";
-import { parseNative } from "./native-packing.ts";
 import { isSame } from "./sqlite-records.ts";
 import { noSession } from "./sqlite-store.ts";
 

@@ -1,7 +1,7 @@
 /** Group commit: all that was appended in one tick is one transaction, whichever session it belongs to. */
 import { assert } from "../../core/fold.ts";
 import { ApiError, hasCode } from "../../protocol/errors.ts";
-import type { EventGroup } from "../contract.ts";
+import type { EventGroup } from "../session/contract.ts";
 import type { Append } from "./contract.ts";
 import type { Store } from "./sqlite-store.ts";
 

@@ -1,10 +1,10 @@
 /** Reading the SQLite log: from an index to the first group that is wanted, then on. Work does not depend on length. */
 import type { SessionId } from "../../protocol/ids.ts";
 import type { NativeLine } from "../../protocol/resources.ts";
-import type { EventGroup } from "../contract.ts";
+import type { EventGroup } from "../session/contract.ts";
+import { parseNative } from "./codec/native-packing.ts";
 import type { Checkpoint, EventLog, ReadQuery } from "./contract.ts";
 import { blob, integer, type Row, text } from "./database.ts";
-import { parseNative } from "./native-packing.ts";
 import { idIn, type Store } from "./sqlite-store.ts";
 
 const OF_SESSION = `

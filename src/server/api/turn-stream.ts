@@ -1,8 +1,8 @@
 /** The stream of one turn: from the log, the events of the turn that runs a prompt, and no others. */
 import type { UniversalEvent } from "../../protocol/events.ts";
 import type { SessionId } from "../../protocol/ids.ts";
-import type { PromptReceipt } from "../../runtime/contract.ts";
-import { eventsOf } from "../../runtime/log/group.ts";
+import { eventsOf } from "../../runtime/log/codec/group.ts";
+import type { PromptReceipt } from "../../runtime/session/contract.ts";
 import { bySequence, framesOf } from "../frames.ts";
 import type { Call } from "../route.ts";
 import { streamEvents } from "../sse.ts";

@@ -3,7 +3,7 @@ import type { IncomingMessage } from "node:http";
 import type { z } from "zod";
 import { ApiError } from "../../protocol/errors.ts";
 import { AbortSession, RejectQuestion, ReplyPermission, ReplyQuestion, SendMessage } from "../../protocol/resources.ts";
-import type { PromptReceipt, PromptRequest } from "../../runtime/contract.ts";
+import type { PromptReceipt, PromptRequest } from "../../runtime/session/contract.ts";
 import { type Call, defineRoute, empty, type Route, sent, sessionOf } from "../route.ts";
 import { streamTurn } from "./turn-stream.ts";
 

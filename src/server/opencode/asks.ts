@@ -1,7 +1,7 @@
 /** What is asked of the agent beside turns: taking back and bringing back, sharing, removing messages. */
 import { z } from "zod";
 import { ApiError } from "../../protocol/errors.ts";
-import type { AskRequest } from "../../runtime/contract.ts";
+import type { AskRequest } from "../../runtime/session/contract.ts";
 import { json, notSupported, type OpenCodeAnswer, type OpenCodeCall, type OpenCodeRoute } from "./call.ts";
 import type { Live } from "./live.ts";
 import { infoOf, liveOf } from "./sessions.ts";

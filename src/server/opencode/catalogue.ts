@@ -1,7 +1,7 @@
 /** Agents as OpenCode's providers, their models as its models, their modes as its agents. */
 import { DEFAULT_MODE, DEFAULT_MODEL } from "../../projections/opencode/index.ts";
 import type { AgentSummary, ModelSummary } from "../../protocol/resources.ts";
-import type { Sessions } from "../../runtime/contract.ts";
+import type { Sessions } from "../../runtime/session/contract.ts";
 
 export interface Catalogue {
   readonly providers: () => Promise<readonly Provider[]>;

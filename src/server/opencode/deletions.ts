@@ -3,7 +3,7 @@
  * it.
  */
 import type { SessionId } from "../../protocol/ids.ts";
-import type { Sessions } from "../../runtime/contract.ts";
+import type { Sessions } from "../../runtime/session/contract.ts";
 import type { Live } from "./live.ts";
 import type { Retelling } from "./retelling.ts";
 import { made } from "./stream.ts";

@@ -5,7 +5,7 @@ import { DEFAULT_MODE, DEFAULT_MODEL } from "../../projections/opencode/index.ts
 import type { PromptExtras } from "../../protocol/commands.ts";
 import { ApiError } from "../../protocol/errors.ts";
 import type { UpdateSession } from "../../protocol/resources.ts";
-import type { PromptRequest } from "../../runtime/contract.ts";
+import type { PromptRequest } from "../../runtime/session/contract.ts";
 import { put } from "./asks.ts";
 import { type Carried, keepAttachments } from "./attachments.ts";
 import { inPieces, json, type OpenCodeAnswer, type OpenCodeCall, type OpenCodeRoute } from "./call.ts";

@@ -8,9 +8,9 @@ import { type OpenCodeOptions, openCodeSessionId, projectId } from "../../projec
 import { hasCode } from "../../protocol/errors.ts";
 import type { UniversalEvent } from "../../protocol/events.ts";
 import { type SessionId, sessionId } from "../../protocol/ids.ts";
-import type { EventGroup, Sessions } from "../../runtime/contract.ts";
-import { eventsOf } from "../../runtime/log/group.ts";
+import { eventsOf } from "../../runtime/log/codec/group.ts";
 import type { Logger } from "../../runtime/logger.ts";
+import type { EventGroup, Sessions } from "../../runtime/session/contract.ts";
 import { openBreaks } from "./breaks.ts";
 import { isDue, keep, openFromCheckpoint } from "./checkpoints.ts";
 import { type Live, openLive, statusOf, tell } from "./live.ts";

@@ -11,7 +11,7 @@ import {
 import { hasCode } from "../../protocol/errors.ts";
 import type { UniversalEvent } from "../../protocol/events.ts";
 import type { SessionId } from "../../protocol/ids.ts";
-import { eventsOf } from "../../runtime/log/group.ts";
+import { eventsOf } from "../../runtime/log/codec/group.ts";
 import { type EventStream, streamEvents } from "../sse.ts";
 import { openBreaks } from "./breaks.ts";
 import type { OpenCodeAnswer, OpenCodeCall, OpenCodeRoute } from "./call.ts";

@@ -1,8 +1,8 @@
 /** Waiting for turns: a prompt's answer is its turn's last message, told after all that the turn told. */
 import type { UniversalEvent } from "../../protocol/events.ts";
 import type { SessionId } from "../../protocol/ids.ts";
-import type { Sessions } from "../../runtime/contract.ts";
 import type { Logger } from "../../runtime/logger.ts";
+import type { Sessions } from "../../runtime/session/contract.ts";
 import type { Live } from "./live.ts";
 import type { Retelling } from "./retelling.ts";
 

@@ -1,0 +1,219 @@
+/** An agent that serves HTTP: we start its server, wait until it is ready, follow its stream and send it requests. */
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Exit, Launch, Send } from "../../../core/adapter.ts";
+import type { AgentProcess } from "../process.ts";
+import { startProcess } from "../process.ts";
+import type { Rung } from "../process-tree.ts";
+import type { Connection, Listener, Opening } from "./contract.ts";
+import { parseLine } from "./pipe.ts";
+import { readServerEvents } from "./server-events.ts";
+
+const READY_MS = 60_000;
+/** The stream is opened before anything is asked, so that nothing is missed. */
+const FIRST_STREAM_MS = 15_000;
+const REQUEST_MS = 120_000;
+const RESPONSE_LIMIT = 64 * 1024 * 1024;
+const RETRY_FIRST_MS = 100;
+const RETRY_LONGEST_MS = 5_000;
+/** A server we did not start is given up when its stream cannot be had for this long. */
+const GIVE_UP_MS = 30_000;
+
+type HttpLaunch = Extract<Launch, { kind: "http" }>;
+
+interface Server {
+  readonly url: string;
+  readonly process: AgentProcess | null;
+}
+
+export async function openHttp(launch: HttpLaunch, opening: Opening): Promise<Connection> {
+  const { listener } = opening;
+  const closing = new AbortController();
+  const flow = openFlow();
+  const end = (exit: Exit): void => {
+    if (closing.signal.aborted) return;
+    closing.abort();
+    flow.open();
+    listener.hear({ type: "disconnected", exit });
+  };
+  const server =
+    launch.url === undefined ? await startServer(launch, opening, end) : { url: launch.url, process: null };
+  const headers = launch.headers ?? {};
+  const stop = async (rungs?: readonly Rung[]): Promise<void> => {
+    if (server.process !== null) await server.process.stop(rungs ?? opening.ladder);
+    end({ code: null, signal: null });
+  };
+  const hearLine = async (text: string): Promise<void> => {
+    if (!listener.hear(parseLine(text))) flow.close();
+    await flow.opened();
+  };
+  const streaming = new Promise<void>((resolve, reject) => {
+    const stream = { url: `${server.url}${launch.events}`, headers, signal: closing.signal };
+    const own = server.process !== null;
+    void followStream({ stream, own, onOpen: resolve, onData: hearLine }).then((message) => {
+      reject(new Error(message));
+      end({ code: null, signal: null, message, error_code: "stream_error" });
+    });
+  });
+  try {
+    await Promise.race([streaming, timeout(FIRST_STREAM_MS, `${server.url}${launch.events} did not answer.`)]);
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return {
+    perform: (send, asker = listener) => void perform({ send, server, headers, asker, signal: closing.signal, stop }),
+    resume: flow.open,
+    stop,
+  };
+}
+
+/** Resolves with the server's address as soon as a line of its output gives it. */
+async function startServer(launch: HttpLaunch, opening: Opening, end: (exit: Exit) => void): Promise<Server> {
+  const { session, options, environmentFor, runs, ladder, logger } = opening;
+  const runId = await runs.begin(session);
+  const pattern = new RegExp(launch.ready);
+  let agent: AgentProcess | null = null;
+  const ready = new Promise<string>((resolve, reject) => {
+    agent = startProcess({
+      command: launch.command,
+      args: launch.args,
+      directory: options.directory,
+      environment: environmentFor({ runId, launch: launch.env ?? {} }),
+      runId,
+      onLine(line) {
+        const match = pattern.exec(line);
+        if (match !== null) resolve((match[1] ?? line).replace(/\/$/, ""));
+      },
+      onOverlong: () => {},
+      onExit(exit) {
+        runs.ended(runId);
+        logger.info("process.exited", { session, pid: agent?.pid, code: exit.code, signal: exit.signal });
+        reject(new ServerExit(exit));
+        end(exit);
+      },
+      onStuck: (pids) => logger.error("process.stuck", { session, pids }),
+    });
+    const { pid, started } = agent;
+    if (pid !== null && started !== null) runs.started(runId, { pid, started });
+  });
+  try {
+    const url = await Promise.race([ready, timeout(READY_MS, `${launch.command} did not say that it is ready.`)]);
+    return { url, process: agent };
+  } catch (error) {
+    await stopProcess(agent, ladder);
+    throw error;
+  }
+}
+
+const stopProcess = async (agent: AgentProcess | null, ladder: readonly Rung[]): Promise<void> => agent?.stop(ladder);
+
+/** The server ended before it was ready. */
+export class ServerExit extends Error {
+  override readonly name = "ServerExit";
+  readonly exit: Exit;
+
+  constructor(exit: Exit) {
+    super(exit.message ?? "The agent's server ended before it was ready.");
+    this.exit = exit;
+  }
+}
+
+interface Following {
+  readonly stream: { readonly url: string; readonly headers: Readonly<Record<string, string>>; signal: AbortSignal };
+  /** We started the server: its exit will tell us, so we try for as long as it lives. */
+  readonly own: boolean;
+  readonly onOpen: () => void;
+  readonly onData: (text: string) => Promise<void>;
+}
+
+/** Follows the stream and connects again when it breaks. Resolves with a reason when there is no use in going on. */
+async function followStream({ stream, own, onOpen, onData }: Following): Promise<string> {
+  let lastEventId: string | null = null;
+  let failures = 0;
+  let aliveAt = performance.now();
+  let reason = "The stream was closed.";
+  while (!stream.signal.aborted) {
+    try {
+      for await (const event of readServerEvents({ ...stream, lastEventId, onOpen })) {
+        failures = 0;
+        aliveAt = performance.now();
+        lastEventId = event.id ?? lastEventId;
+        await onData(event.data);
+      }
+    } catch (error) {
+      reason = `${stream.url} could not be followed: ${error instanceof Error ? error.message : String(error)}`;
+    }
+    if (!own && performance.now() - aliveAt > GIVE_UP_MS) return reason;
+    const delay = Math.min(RETRY_FIRST_MS * 2 ** failures, RETRY_LONGEST_MS);
+    failures += 1;
+    await sleep(delay, undefined, { signal: stream.signal }).catch(() => {});
+  }
+  return reason;
+}
+
+interface Performing {
+  readonly send: Send;
+  readonly server: Server;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly asker: Listener;
+  readonly signal: AbortSignal;
+  readonly stop: (rungs?: readonly Rung[]) => Promise<void>;
+}
+
+async function perform({ send, server, headers, asker, signal, stop }: Performing): Promise<void> {
+  if (send.type === "send.signal" || send.type === "send.close") {
+    await stop();
+    return;
+  }
+  if (send.type !== "send.request") return;
+  const { id, method, path, body } = send;
+  const answer = await request(`${server.url}${path}`, {
+    method,
+    headers: { ...headers, ...(body === undefined ? {} : { "content-type": "application/json" }) },
+    body: body === undefined ? null : JSON.stringify(body),
+    signal: AbortSignal.any([signal, AbortSignal.timeout(REQUEST_MS)]),
+  });
+  if (!signal.aborted) asker.hear({ type: "response", id, ...answer });
+}
+
+/** Status 0: it could not be sent, or its answer could not be read. */
+async function request(url: string, init: RequestInit): Promise<{ status: number; body: unknown }> {
+  try {
+    const response = await fetch(url, init);
+    const chunks: Uint8Array[] = [];
+    let bytes = 0;
+    for await (const chunk of response.body ?? []) {
+      bytes += chunk.length;
+      if (bytes > RESPONSE_LIMIT) throw new Error(`The answer is longer than ${RESPONSE_LIMIT} bytes.`);
+      chunks.push(chunk);
+    }
+    const text = Buffer.concat(chunks).toString("utf8");
+    const heard = parseLine(text);
+    return { status: response.status, body: heard.type === "line" ? heard.value : text };
+  } catch (error) {
+    const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+    return { status: 0, body: { message: cause instanceof Error ? cause.message : String(cause) } };
+  }
+}
+
+function timeout(ms: number, message: string): Promise<never> {
+  return new Promise((_, reject) => {
+    setTimeout(() => reject(new Error(`${message} Waited ${ms} ms.`)), ms).unref();
+  });
+}
+
+/** A gate that the listener closes when it is behind. */
+function openFlow(): { open: () => void; close: () => void; opened: () => Promise<void> } {
+  let waiting: (() => void)[] | null = null;
+  return {
+    close() {
+      waiting ??= [];
+    },
+    open() {
+      const released = waiting ?? [];
+      waiting = null;
+      for (const resolve of released) resolve();
+    },
+    opened: () => (waiting === null ? Promise.resolve() : new Promise((resolve) => waiting?.push(resolve))),
+  };
+}

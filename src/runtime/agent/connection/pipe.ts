@@ -1,0 +1,85 @@
+/** An agent that speaks JSON lines on its pipes: one process, for one session, one turn, or several sessions. */
+import type { Launch, Send } from "../../../core/adapter.ts";
+import { unreachable } from "../../../core/fold.ts";
+import type { OverlongLine } from "../lines.ts";
+import { LINE_LIMIT } from "../lines.ts";
+import { type AgentProcess, startProcess } from "../process.ts";
+import type { Connection, Heard, Opening } from "./contract.ts";
+
+/** How much of a line that cannot be read is kept. */
+const UNREADABLE_LIMIT = 64 * 1024;
+
+const SIGNALS = { interrupt: "SIGINT", terminate: "SIGTERM", kill: "SIGKILL" } as const;
+
+export async function openPipe(
+  launch: Extract<Launch, { kind: "process" }>,
+  { session, options, listener, environmentFor, runs, ladder, logger }: Opening,
+): Promise<Connection> {
+  const runId = await runs.begin(session);
+  let agent: AgentProcess | null = null;
+  const hear = (heard: Heard): void => {
+    if (!listener.hear(heard)) agent?.pause();
+  };
+  try {
+    agent = startProcess({
+      command: launch.command,
+      args: launch.args,
+      directory: options.directory,
+      environment: environmentFor({ runId, launch: launch.env ?? {} }),
+      runId,
+      onLine: (text) => hear(parseLine(text)),
+      onOverlong: (line) => hear(overlong(line)),
+      onExit(exit) {
+        logger.info("process.exited", { session, pid: agent?.pid, code: exit.code, signal: exit.signal });
+        runs.ended(runId);
+        listener.hear({ type: "disconnected", exit });
+      },
+      onStuck: (pids) => logger.error("process.stuck", { session, pids }),
+    });
+  } catch (error) {
+    runs.ended(runId);
+    throw error;
+  }
+  const { pid, started, write, closeInput, signal, resume, stop } = agent;
+  if (pid !== null && started !== null) {
+    runs.started(runId, { pid, started });
+    logger.info("process.started", { session, pid, command: launch.command });
+  }
+  return {
+    perform: (send) => perform({ write, closeInput, signal }, send),
+    resume,
+    stop: (rungs = ladder) => stop(rungs),
+  };
+}
+
+function perform({ write, closeInput, signal }: Pick<AgentProcess, "write" | "closeInput" | "signal">, send: Send) {
+  switch (send.type) {
+    case "send.line":
+      return write(`${JSON.stringify(send.line)}\n`);
+    case "send.signal":
+      return signal(SIGNALS[send.signal]);
+    case "send.close":
+      return closeInput();
+    case "send.request":
+      // A pipe has no requests: an adapter that asks for one has a launch of another kind.
+      return;
+    default:
+      return unreachable(send);
+  }
+}
+
+export function parseLine(text: string): Heard {
+  try {
+    return { type: "line", value: JSON.parse(text), text };
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    const excerpt = text.slice(0, UNREADABLE_LIMIT);
+    return { type: "unreadable", text: excerpt, error: `Not a line of JSON: ${reason.slice(0, 200)}` };
+  }
+}
+
+const overlong = ({ excerpt, bytes }: OverlongLine): Heard => ({
+  type: "unreadable",
+  text: excerpt,
+  error: `A line of ${bytes} bytes was dropped: the limit is ${LINE_LIMIT}.`,
+});

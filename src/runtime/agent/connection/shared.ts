@@ -1,0 +1,184 @@
+/** One connection for several sessions: lines go to the session whose thread they speak of. */
+import type { Adapter, Send } from "../../../core/adapter.ts";
+import { own, type Routed, type RouteState, routeLine, sent, startRoutes } from "../../../core/route.ts";
+import type { SessionId } from "../../../protocol/ids.ts";
+import type { Logger } from "../../logger.ts";
+import type { Rung } from "../process-tree.ts";
+import type { Connection, Heard, Listener } from "./contract.ts";
+
+/** A session that joins waits until the one that opened the connection has shaken hands, or for this long. */
+const HANDSHAKE_MS = 5_000;
+/** Owner of threads whose session has left: what they still say is for nobody. */
+const NOBODY = "";
+
+interface Member {
+  readonly listener: Listener;
+  behind: boolean;
+}
+
+interface Shared {
+  readonly adapter: Adapter;
+  readonly logger: Logger;
+  readonly routes: RouteState;
+  readonly members: Map<SessionId, Member>;
+  readonly connection: Promise<Connection>;
+  /** The agent has spoken: whoever opened the connection has got its answer. */
+  readonly spoken: { readonly promise: Promise<void>; readonly resolve: () => void };
+}
+
+export interface Joining {
+  readonly session: SessionId;
+  readonly adapter: Adapter;
+  /** Sessions that name the same one share it. */
+  readonly key: string;
+  readonly listener: Listener;
+  /** The thread it goes on with, where that is known. */
+  readonly thread: string | null;
+  readonly open: (listener: Listener) => Promise<Connection>;
+  readonly logger: Logger;
+}
+
+export interface Joined {
+  readonly connection: SharedConnection;
+  readonly first: boolean;
+}
+
+export interface SharedConnection extends Connection {
+  /** The session learnt which thread is its own. */
+  readonly own: (thread: string) => void;
+  /** Leaves; the connection is ended when nobody is left. */
+  readonly leave: (ladder?: readonly Rung[]) => Promise<void>;
+}
+
+export interface Pool {
+  readonly join: (joining: Joining) => Promise<Joined>;
+}
+
+export function openPool(): Pool {
+  const pool = new Map<string, Shared>();
+  return {
+    async join(joining) {
+      const known = pool.get(joining.key);
+      const shared = known ?? openShared(pool, joining);
+      const { session, listener, thread } = joining;
+      shared.members.set(session, { listener, behind: false });
+      try {
+        const connection = await shared.connection;
+        if (thread !== null) own(shared.routes, { thread, session });
+        if (known !== undefined) await handshake(shared);
+        return { connection: memberOf(shared, { session, connection }), first: known === undefined };
+      } catch (error) {
+        shared.members.delete(session);
+        throw error;
+      }
+    },
+  };
+}
+
+function openShared(pool: Map<string, Shared>, { key, adapter, logger, open }: Joining): Shared {
+  const listener: Listener = {
+    hear(heard) {
+      if (heard.type === "disconnected") pool.delete(key);
+      return deliver(shared, heard);
+    },
+  };
+  let resolve = (): void => {};
+  const promise = new Promise<void>((done) => {
+    resolve = done;
+  });
+  const shared: Shared = {
+    adapter,
+    logger,
+    routes: startRoutes(),
+    members: new Map(),
+    connection: open(listener),
+    spoken: { promise, resolve },
+  };
+  pool.set(key, shared);
+  shared.connection.catch(() => pool.delete(key));
+  return shared;
+}
+
+async function handshake({ spoken }: Shared): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const patience = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, HANDSHAKE_MS);
+  });
+  await Promise.race([spoken.promise, patience]);
+  clearTimeout(timer);
+}
+
+function deliver(shared: Shared, heard: Heard): boolean {
+  shared.spoken.resolve();
+  const { route } = shared.adapter;
+  if (heard.type !== "line" || route === null) return tellAll(shared, heard);
+  // A thread nobody has claimed yet waits: the answer that names its session's thread may be one line behind.
+  const { root: _root, ...place } = route(heard.value);
+  for (const routed of routeLine(shared.routes, { route: place, line: heard })) give(shared, routed);
+  return !isBehind(shared);
+}
+
+function give(shared: Shared, routed: Routed): void {
+  if (routed.type === "root") {
+    shared.logger.warn("connection.thread_dropped", { agent: shared.adapter.agent, thread: routed.session });
+    return;
+  }
+  const { line } = routed;
+  if (!isHeard(line)) return;
+  if (routed.session === null) {
+    tellAll(shared, line);
+    return;
+  }
+  for (const [session, member] of shared.members) if (session === routed.session) tell(member, line);
+}
+
+/** What the router carries is what we gave it. */
+const isHeard = (line: unknown): line is Heard => typeof line === "object" && line !== null && "type" in line;
+
+function tellAll(shared: Shared, heard: Heard): boolean {
+  for (const member of [...shared.members.values()]) tell(member, heard);
+  return !isBehind(shared);
+}
+
+function tell(member: Member, heard: Heard): void {
+  if (!member.listener.hear(heard)) member.behind = true;
+}
+
+const isBehind = (shared: Shared): boolean => [...shared.members.values()].some(({ behind }) => behind);
+
+function memberOf(
+  shared: Shared,
+  { session, connection }: { session: SessionId; connection: Connection },
+): SharedConnection {
+  const member = shared.members.get(session);
+  const resume = (): void => {
+    if (member !== undefined) member.behind = false;
+    if (!isBehind(shared)) connection.resume();
+  };
+  return {
+    perform(send) {
+      note(shared, { session, send });
+      connection.perform(send, member?.listener);
+    },
+    resume,
+    stop: connection.stop,
+    own(thread) {
+      for (const routed of own(shared.routes, { thread, session })) give(shared, routed);
+    },
+    async leave(ladder) {
+      shared.members.delete(session);
+      const { owners, requests } = shared.routes;
+      for (const [thread, owner] of owners) if (owner === session) owners.set(thread, NOBODY);
+      for (const [request, owner] of requests) if (owner === session) requests.delete(request);
+      if (shared.members.size === 0) await connection.stop(ladder);
+      else resume();
+    },
+  };
+}
+
+/** Remembers who asked, so that the answer finds its way. */
+function note(shared: Shared, { session, send }: { session: SessionId; send: Send }): void {
+  if (send.type !== "send.line" || shared.adapter.route === null) return;
+  const { request } = shared.adapter.route(send.line);
+  if (request !== undefined) sent(shared.routes, { request, session });
+}

@@ -1,0 +1,186 @@
+/** One child process in a group of its own: lines from its output, lines to its input, and an end that is sure. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { existsSync } from "node:fs";
+import type { Exit } from "../../core/adapter.ts";
+import type { StderrExcerpt } from "../../protocol/events.ts";
+import { type OverlongLine, splitLines } from "./lines.ts";
+import { processTable } from "./process-table.ts";
+import { endTree, type Rung, STOP_LADDER, SWEEP_LADDER, type TreeRoot } from "./process-tree.ts";
+
+/** How much of stderr is kept from its beginning and from its end. */
+const STDERR_EXCERPT_BYTES = 8 * 1024;
+/** How much may wait for an agent that does not read its input. */
+const INPUT_LIMIT = 64 * 1024 * 1024;
+/** After the tree is gone nobody can write: how long the rest of the output may take to arrive. */
+const OUTPUT_REST_MS = 2_000;
+
+export interface AgentProcessOptions {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly directory: string;
+  readonly environment: Readonly<Record<string, string>>;
+  readonly runId: string;
+  readonly onLine: (line: string) => void;
+  readonly onOverlong: (line: OverlongLine) => void;
+  /** Once, when the process and its whole tree are gone and all its output was read. */
+  readonly onExit: (exit: Exit) => void;
+  /** Something of the tree could not be ended. */
+  readonly onStuck: (pids: readonly number[]) => void;
+}
+
+export interface AgentProcess {
+  readonly pid: number | null;
+  readonly started: string | null;
+  readonly write: (text: string) => void;
+  readonly closeInput: () => void;
+  readonly signal: (signal: NodeJS.Signals) => void;
+  readonly pause: () => void;
+  readonly resume: () => void;
+  /** Ends the whole tree by the ladder; `onExit` has been called when this resolves. */
+  readonly stop: (ladder?: readonly Rung[]) => Promise<void>;
+}
+
+export function startProcess(options: AgentProcessOptions): AgentProcess {
+  const child = spawn(options.command, options.args, {
+    cwd: options.directory,
+    env: { ...options.environment },
+    detached: true,
+    stdio: ["pipe", "pipe", "pipe"],
+  });
+  const pid = child.pid ?? null;
+  const started = pid === null ? null : processTable.startOf(pid);
+  const root: TreeRoot = {
+    runId: options.runId,
+    leader: pid === null || started === null ? null : { pid, started },
+    ours: true,
+  };
+  const stderr = keepExcerpt(child);
+  const splitter = splitLines({ onLine: options.onLine, onOverlong: options.onOverlong });
+  child.stdout.on("data", (chunk: Buffer) => splitter.push(chunk));
+  // The exit tells what happened; a broken pipe by itself says nothing more.
+  for (const stream of [child.stdin, child.stdout, child.stderr]) stream.on("error", () => {});
+
+  const { directory, onStuck } = options;
+  const gone = untilGone({ child, root, directory, ladderOfStop: () => stopping, onStuck }).then((exit) => {
+    splitter.end();
+    const excerpt = stderr();
+    options.onExit(excerpt.total_lines === 0 ? exit : { ...exit, stderr: excerpt });
+  });
+  let stopping: Promise<readonly number[]> | null = null;
+
+  return {
+    pid,
+    started,
+    write(text) {
+      if (!child.stdin.writable) return;
+      child.stdin.write(text);
+      if (child.stdin.writableLength > INPUT_LIMIT) child.stdin.destroy();
+    },
+    closeInput: () => child.stdin.end(),
+    signal: (signal) => signalGroup(pid, signal),
+    pause: () => child.stdout.pause(),
+    resume: () => child.stdout.resume(),
+    async stop(ladder = STOP_LADDER) {
+      stopping ??= endTree(root, ladder);
+      const stuck = await stopping;
+      if (stuck.length > 0) options.onStuck(stuck);
+      // Nobody listens to a paused stream's end.
+      child.stdout.resume();
+      await gone;
+    },
+  };
+}
+
+interface GoneOptions {
+  readonly child: ChildProcess;
+  readonly root: TreeRoot;
+  readonly directory: string;
+  readonly ladderOfStop: () => Promise<readonly number[]> | null;
+  readonly onStuck: (pids: readonly number[]) => void;
+}
+
+/** The process has exited, what it left behind was swept, and its output was read to the end. */
+async function untilGone({ child, root, directory, ladderOfStop, onStuck }: GoneOptions): Promise<Exit> {
+  const closed = new Promise<void>((resolve) => child.once("close", () => resolve()));
+  const exit = await new Promise<Exit>((resolve) => {
+    child.once("exit", (code, signal) => resolve({ code, signal }));
+    child.once("error", (error) =>
+      resolve(child.pid === undefined ? notStarted(child, { error, directory }) : noExit(error)),
+    );
+  });
+  if (child.pid === undefined) return exit;
+  const stuck = await (ladderOfStop() ?? endTree(root, SWEEP_LADDER));
+  if (stuck.length > 0) onStuck(stuck);
+  await restOfOutput(child, closed);
+  return exit;
+}
+
+/** Output that still arrives, or that we ourselves hold back, is waited for; a pipe that somebody keeps open is not. */
+async function restOfOutput(child: ChildProcess, closed: Promise<void>): Promise<void> {
+  const { stdout } = child;
+  if (stdout === null) return;
+  let timer: NodeJS.Timeout | undefined;
+  const given = new Promise<void>((resolve) => {
+    const rearm = (): void => {
+      clearTimeout(timer);
+      timer = setTimeout(() => (stdout.isPaused() ? rearm() : resolve()), OUTPUT_REST_MS);
+    };
+    stdout.on("data", rearm);
+    rearm();
+  });
+  await Promise.race([closed, given]);
+  clearTimeout(timer);
+  stdout.destroy();
+  child.stderr?.destroy();
+}
+
+function notStarted(child: ChildProcess, { error, directory }: { error: Error; directory: string }): Exit {
+  const missing = "code" in error && error.code === "ENOENT";
+  // The system says the same for a program that is not there and for a directory that is not.
+  if (missing && !existsSync(directory)) {
+    const message = `The session's directory ${directory} is gone. Make it again, or start a session in another one.`;
+    return { code: null, signal: null, message, error_code: "directory_not_found" };
+  }
+  const why = missing ? "there is no such program" : error.message;
+  return {
+    code: null,
+    signal: null,
+    message: `${child.spawnfile} could not be started: ${why}.`,
+    error_code: missing ? "agent_not_installed" : "agent_exited",
+  };
+}
+
+const noExit = (error: Error): Exit => ({ code: null, signal: null, message: error.message });
+
+function signalGroup(pid: number | null, signal: NodeJS.Signals): void {
+  if (pid === null) return;
+  try {
+    process.kill(-pid, signal);
+  } catch {
+    // The group has gone already.
+  }
+}
+
+/** Keeps the head and the tail of stderr and counts its lines, however much there is. */
+function keepExcerpt(child: ChildProcess): () => StderrExcerpt {
+  let head = Buffer.alloc(0);
+  let tail = Buffer.alloc(0);
+  let bytes = 0;
+  let lines = 0;
+  let endsInLine = false;
+  child.stderr?.on("data", (chunk: Buffer) => {
+    if (head.length < STDERR_EXCERPT_BYTES) {
+      head = Buffer.concat([head, chunk.subarray(0, STDERR_EXCERPT_BYTES - head.length)]);
+    }
+    tail = Buffer.from(Buffer.concat([tail, chunk.subarray(-STDERR_EXCERPT_BYTES)]).subarray(-STDERR_EXCERPT_BYTES));
+    bytes += chunk.length;
+    for (let at = chunk.indexOf(10); at >= 0; at = chunk.indexOf(10, at + 1)) lines += 1;
+    endsInLine = chunk.at(-1) !== 10;
+  });
+  return () => ({
+    head: head.toString("utf8"),
+    tail: bytes > STDERR_EXCERPT_BYTES ? tail.subarray(STDERR_EXCERPT_BYTES - bytes).toString("utf8") : "",
+    truncated: bytes > 2 * STDERR_EXCERPT_BYTES,
+    total_lines: lines + (endsInLine ? 1 : 0),
+  });
+}

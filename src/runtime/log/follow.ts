@@ -1,0 +1,249 @@
+/**
+ * The latest groups of all sessions in a bounded ring, so that readers who keep up share the same bytes. Readers hold
+ * cursors: one who falls behind the ring goes on from the log, fills no memory and slows nobody.
+ */
+import type { SessionId } from "../../protocol/ids.ts";
+import type { EventGroup, Follow } from "../session/contract.ts";
+import { firstAfter } from "./codec/group.ts";
+import type { EventLog } from "./contract.ts";
+
+const TAIL_BYTES = 8 * 1024 * 1024;
+/** How much a reader who is behind takes from the log at a time. */
+const READ_BYTES = 512 * 1024;
+/** How often we look whether another process has written, while there are readers. */
+const ELSEWHERE_MS = 250;
+/** The ring is copied when this many groups, and half of it, were let go. */
+const COPIED_AFTER = 1_000;
+
+export interface Tail {
+  /** History, then live, without a gap and without a repeat. Ends with the signal, or when the session is deleted. */
+  readonly follow: (id: SessionId, follow: Follow) => AsyncIterable<EventGroup>;
+  readonly followAll: (follow: Follow) => AsyncIterable<EventGroup>;
+  /** The session is deleted: its readers are done. */
+  readonly remove: (id: SessionId) => void;
+  readonly close: () => void;
+}
+
+interface Reader {
+  removed: boolean;
+  /** Set while the reader waits for news. */
+  wake: (() => void) | null;
+}
+
+interface State {
+  readonly log: EventLog;
+  readonly maxBytes: number;
+  /** Oldest first; positions grow. Entries before `start` were let go and hold nothing. */
+  ring: (EventGroup | undefined)[];
+  start: number;
+  bytes: number;
+  readonly bySession: Map<SessionId, EventGroup[]>;
+  /** Readers by session; null holds those of all sessions. */
+  readonly readers: Map<SessionId | null, Set<Reader>>;
+  /** Counts what there was to hear, so that nothing that comes between a look and the wait is missed. */
+  news: number;
+  /** Counts what other processes wrote. */
+  elsewhere: number;
+  poll: NodeJS.Timeout | null;
+  closed: boolean;
+}
+
+export function openTail(log: EventLog, { maxBytes = TAIL_BYTES }: { maxBytes?: number } = {}): Tail {
+  const state: State = {
+    log,
+    maxBytes,
+    ring: [],
+    start: 0,
+    bytes: 0,
+    bySession: new Map(),
+    readers: new Map(),
+    news: 0,
+    elsewhere: 0,
+    poll: null,
+    closed: false,
+  };
+  log.onCommitted((groups) => publish(state, groups));
+  return {
+    follow: (id, follow) => followSession(state, id, follow),
+    followAll: (follow) => followEverything(state, follow),
+    remove: (id) => remove(state, id),
+    close() {
+      state.closed = true;
+      if (state.poll !== null) clearInterval(state.poll);
+      wakeAll(state);
+    },
+  };
+}
+
+function publish(state: State, groups: readonly EventGroup[]): void {
+  for (const group of groups) {
+    state.ring.push(group);
+    state.bytes += group.packed.length;
+    const own = state.bySession.get(group.session);
+    if (own === undefined) state.bySession.set(group.session, [group]);
+    else own.push(group);
+  }
+  while (state.bytes > state.maxBytes && state.start < state.ring.length) evict(state);
+  if (state.start > COPIED_AFTER && state.start * 2 > state.ring.length) {
+    state.ring = state.ring.slice(state.start);
+    state.start = 0;
+  }
+  state.news += 1;
+  for (const group of groups) wake(state, group.session);
+  wake(state, null);
+}
+
+function evict(state: State): void {
+  const group = state.ring[state.start];
+  state.ring[state.start] = undefined;
+  state.start += 1;
+  if (group === undefined) return;
+  state.bytes -= group.packed.length;
+  const own = state.bySession.get(group.session);
+  own?.shift();
+  if (own?.length === 0) state.bySession.delete(group.session);
+}
+
+function remove(state: State, id: SessionId): void {
+  for (const group of state.bySession.get(id) ?? []) state.bytes -= group.packed.length;
+  state.ring = state.ring.slice(state.start).filter((group) => group?.session !== id);
+  state.start = 0;
+  state.bySession.delete(id);
+  for (const reader of state.readers.get(id) ?? []) reader.removed = true;
+  state.news += 1;
+  wake(state, id);
+}
+
+async function* followSession(state: State, id: SessionId, { signal, after }: Follow): AsyncGenerator<EventGroup> {
+  const { reader, leave } = join(state, id, signal);
+  let cursor = after;
+  let elsewhere = -1;
+  try {
+    while (isOpen(state, { reader, signal })) {
+      const { news } = state;
+      const groups = state.bySession.get(id) ?? [];
+      const next = groups[firstAfter(groups, (group) => group.last > cursor)];
+      let ready: readonly EventGroup[] = [];
+      if (next !== undefined && next.first <= cursor + 1) ready = [next];
+      // The ring does not reach back to the cursor, or it cannot know: the log does.
+      else if (groups.at(-1)?.last !== cursor || elsewhere !== state.elsewhere) {
+        elsewhere = state.elsewhere;
+        ready = await read(reader, () => state.log.read(id, { after: cursor, maxBytes: READ_BYTES }));
+      }
+      for (const group of ready) {
+        if (!isOpen(state, { reader, signal })) return;
+        cursor = group.last;
+        yield group;
+      }
+      if (ready.length === 0) await untilNews(state, { reader, news, signal });
+    }
+  } finally {
+    leave();
+  }
+}
+
+async function* followEverything(state: State, { signal, after }: Follow): AsyncGenerator<EventGroup> {
+  const { reader, leave } = join(state, null, signal);
+  let cursor = after;
+  try {
+    while (isOpen(state, { reader, signal })) {
+      const { news } = state;
+      const next =
+        state.ring[
+          Math.max(
+            state.start,
+            firstAfter(state.ring, (group) => group.position > cursor),
+          )
+        ];
+      // Positions have gaps where another process wrote, or a session was deleted: then the log knows what came first.
+      const ready =
+        next !== undefined && next.position === cursor + 1
+          ? [next]
+          : await read(reader, () => state.log.readAll({ after: cursor, maxBytes: READ_BYTES }));
+      for (const group of ready) {
+        if (!isOpen(state, { reader, signal })) return;
+        cursor = group.position;
+        yield group;
+      }
+      if (ready.length === 0) await untilNews(state, { reader, news, signal });
+    }
+  } finally {
+    leave();
+  }
+}
+
+interface Attention {
+  readonly reader: Reader;
+  readonly signal: AbortSignal;
+}
+
+const isOpen = (state: State, { reader, signal }: Attention): boolean =>
+  !signal.aborted && !state.closed && !reader.removed;
+
+/** A session that is deleted while it is read is simply over. */
+async function read(reader: Reader, work: () => Promise<readonly EventGroup[]>): Promise<readonly EventGroup[]> {
+  try {
+    return await work();
+  } catch (error) {
+    if (reader.removed) return [];
+    throw error;
+  }
+}
+
+function join(state: State, id: SessionId | null, signal: AbortSignal): { reader: Reader; leave: () => void } {
+  const reader: Reader = { removed: false, wake: null };
+  const readers = state.readers.get(id) ?? new Set();
+  readers.add(reader);
+  state.readers.set(id, readers);
+  if (state.log.shared && state.poll === null && !state.closed) state.poll = watchElsewhere(state);
+  const onAbort = (): void => reader.wake?.();
+  signal.addEventListener("abort", onAbort);
+  return {
+    reader,
+    leave() {
+      signal.removeEventListener("abort", onAbort);
+      readers.delete(reader);
+      if (readers.size === 0 && state.readers.get(id) === readers) state.readers.delete(id);
+      if (state.readers.size > 0 || state.poll === null) return;
+      clearInterval(state.poll);
+      state.poll = null;
+    },
+  };
+}
+
+function watchElsewhere(state: State): NodeJS.Timeout {
+  const timer = setInterval(() => {
+    if (!hasChanged(state.log)) return;
+    state.elsewhere += 1;
+    state.news += 1;
+    wakeAll(state);
+  }, ELSEWHERE_MS);
+  return timer.unref();
+}
+
+/** A log that cannot be read now is read again when a reader asks, who is then told. */
+function hasChanged(log: EventLog): boolean {
+  try {
+    return log.changedElsewhere();
+  } catch {
+    return false;
+  }
+}
+
+function untilNews(state: State, { reader, news, signal }: Attention & { readonly news: number }): Promise<void> {
+  if (state.news !== news || !isOpen(state, { reader, signal })) return Promise.resolve();
+  return new Promise((resolve) => {
+    reader.wake = () => {
+      reader.wake = null;
+      resolve();
+    };
+  });
+}
+
+function wake(state: State, id: SessionId | null): void {
+  for (const reader of state.readers.get(id) ?? []) reader.wake?.();
+}
+
+function wakeAll(state: State): void {
+  for (const id of state.readers.keys()) wake(state, id);
+}

@@ -1,0 +1,60 @@
+/** A session as it is listed and shown, from its snapshot and what it was made with. */
+import { itemsOf, type Snapshot } from "../../core/snapshot.ts";
+import type { SessionId } from "../../protocol/ids.ts";
+import type { Item } from "../../protocol/items.ts";
+import type { SessionDetail, SessionSummary } from "../../protocol/resources.ts";
+import type { SessionSettings } from "../log/contract.ts";
+
+export interface Described {
+  readonly id: SessionId;
+  readonly settings: SessionSettings;
+  readonly snapshot: Snapshot;
+}
+
+export function summarise({ id, settings, snapshot }: Described): SessionSummary {
+  const { create } = settings;
+  return {
+    sessionId: id,
+    agent: create.agent,
+    agentMode: snapshot.mode ?? create.agentMode ?? null,
+    permissionMode: snapshot.permission_mode ?? create.permissionMode ?? "default",
+    model: snapshot.model ?? create.model ?? null,
+    variant: snapshot.variant ?? create.variant ?? null,
+    nativeSessionId: snapshot.native_session_id ?? create.nativeSessionId ?? null,
+    status: snapshot.status,
+    ended: snapshot.ended,
+    eventCount: snapshot.sequence,
+    lastSequence: snapshot.sequence,
+    createdAt: snapshot.createdAt,
+    updatedAt: snapshot.time,
+    directory: create.directory ?? "",
+    title: snapshot.title ?? create.title ?? null,
+  };
+}
+
+export function detail(described: Described, items: readonly Item[]): SessionDetail {
+  const { snapshot } = described;
+  return {
+    ...summarise(described),
+    turnId: snapshot.turn?.id ?? null,
+    pendingPermissions: [...snapshot.permissions.values()],
+    pendingQuestions: [...snapshot.questions.values()],
+    queue: snapshot.queue,
+    todos: snapshot.todos,
+    usage: snapshot.usage,
+    revert: snapshot.revert,
+    share: snapshot.share,
+    items,
+  };
+}
+
+/** The number in an item's id, which counts the session's items from 1. */
+export function itemNumber(id: string): number | null {
+  const match = /:i(\d+)$/.exec(id);
+  return match === null ? null : Number(match[1]);
+}
+
+export const latestItems = (snapshot: Snapshot, limit: number): readonly Item[] =>
+  limit === 0 ? [] : itemsOf(snapshot).slice(-limit);
+
+export { itemsOf };

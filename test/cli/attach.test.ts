@@ -1,0 +1,57 @@
+/** `franca attach` on a real terminal: who reads the keys, and what waited before one came. */
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { program, startDaemon, type TestDaemon, testEnvironment } from "../support/daemon.ts";
+import { temporaryFolder } from "../support/folders.ts";
+import { describeNeeding } from "../support/requires.ts";
+import { hasTmux, openTerminal, type Terminal } from "../support/terminal.ts";
+import { root } from "../support/transcripts.ts";
+
+const attach = ({ url }: TestDaemon, session: string): Terminal =>
+  openTerminal({
+    command: [process.execPath, program, "attach", session, "--attach", url],
+    env: testEnvironment(temporaryFolder(), { LANG: "C.UTF-8" }),
+    screens: join(root, "test-output", "attach"),
+  });
+
+describeNeeding("franca attach", { missing: hasTmux() ? null : "tmux is not installed" }, () => {
+  test("asks what waited, leaves the keys to the question, and takes prompts again afterwards", async () => {
+    const daemon = await startDaemon();
+    const session = await daemon.client.create({ agent: "mock", directory: daemon.directory });
+    await session.prompt("permission");
+
+    const terminal = attach(daemon, session.id);
+    await terminal.shows(/Allow bash\?/);
+    terminal.press("y");
+    await terminal.shows(/✓ Run the tests[\s\S]*Allow edit\?/);
+    terminal.press("x", "Enter");
+    await terminal.shows(/edit was rejected[\s\S]*completed · [\d.]+ m?s/);
+    terminal.type("echo still here");
+    terminal.press("Enter");
+    await terminal.shows(/^still here$/m);
+    terminal.press("C-c");
+    await terminal.shows(/the program has ended/);
+
+    const { items } = await session.get();
+    const asked = items.filter(({ role }) => role === "user").map(({ content }) => content[0]);
+    expect(asked).toEqual(["permission", "echo still here"].map((text) => ({ type: "text", text })));
+  });
+
+  test("what was being typed when a question came is still there after it", async () => {
+    const daemon = await startDaemon();
+    const session = await daemon.client.create({ agent: "mock", directory: daemon.directory });
+    const terminal = attach(daemon, session.id);
+    await terminal.shows(/Type a prompt/);
+    terminal.type("echo half a");
+    await terminal.shows(/echo half a/);
+    await session.prompt("question");
+    await terminal.shows(/◆ {2}Which language/);
+    terminal.press("Enter");
+    await terminal.shows(/◆ {2}Which checks/);
+    terminal.press("Space", "Enter");
+    await terminal.shows(/You chose: TypeScript; Lint/);
+    terminal.type(" sentence");
+    terminal.press("Enter");
+    await terminal.shows(/^half a sentence$/m);
+  });
+});

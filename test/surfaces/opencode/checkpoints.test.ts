@@ -1,0 +1,148 @@
+/** What the OpenCode surface puts by: wherever a session is cut, going on from there is as if it had never stopped. */
+import { describe, expect, test } from "vitest";
+import {
+  applyOpenCode,
+  defaultOptions,
+  emptyStore,
+  type OpenCodeOptions,
+  type OpenCodeStore,
+} from "../../../src/projections/opencode/index.ts";
+import type { UniversalEvent } from "../../../src/protocol/events.ts";
+import { sessionId } from "../../../src/protocol/ids.ts";
+import type { Projections } from "../../../src/runtime/log/contract.ts";
+import { memoryProjections } from "../../../src/runtime/log/memory-projections.ts";
+import { keep, openFromCheckpoint, stateBefore } from "../../../src/server/opencode/checkpoints.ts";
+import { type Live, openLive, tell } from "../../../src/server/opencode/live.ts";
+import { tellMessages } from "../../../src/server/opencode/messages.ts";
+import { sessionsOf, toOpenCode } from "../../support/dialects.ts";
+import { transcripts } from "../../support/transcripts.ts";
+
+const id = sessionId("s");
+const openBook = (): Projections => {
+  const shelf = { last: Number.MAX_SAFE_INTEGER, books: new Map() };
+  return memoryProjections(() => shelf);
+};
+
+const told = (live: Live, events: readonly UniversalEvent[]): string =>
+  JSON.stringify(events.map((event) => tell(live, event)));
+
+async function messagesIn(projections: Projections, live: Live): Promise<string[]> {
+  const all: string[] = [];
+  for (const session of live.store.sessions.keys()) {
+    let text = "";
+    const range = { limit: null, before: null };
+    for await (const piece of tellMessages({ projections, live, session }, range)) text += piece;
+    all.push(text);
+  }
+  return all;
+}
+
+/** What a client knows that has heard everything and forgotten nothing. */
+const messagesKnown = ({ sessions }: OpenCodeStore): string[] =>
+  [...sessions.values()].map(({ messages }) =>
+    JSON.stringify(
+      [...messages.values()].flatMap(({ info, parts }) =>
+        info === null ? [] : [{ info, parts: [...parts.values()] }],
+      ),
+    ),
+  );
+
+/** As text: that is much quicker to compare. */
+const plain = (value: unknown): string =>
+  JSON.stringify(value, (_, one) => {
+    if (one instanceof Map || one instanceof Set) return [one.constructor.name, ...one];
+    return one === undefined ? "undefined" : one;
+  });
+
+const around = ({ store, requests, running, ended, queue, left, sequence, state }: Live): string =>
+  plain({
+    sessions: [...store.sessions].map(([own, { info, status, todos }]) => ({ own, info, status, todos })),
+    permissions: store.permissions,
+    questions: store.questions,
+    requests,
+    running,
+    ended,
+    queue,
+    left,
+    sequence,
+    state,
+  });
+
+const ways: readonly OpenCodeOptions[] = [
+  defaultOptions,
+  { messages: "step", deltas: "today" },
+  { messages: "turn", deltas: "legacy" },
+];
+
+/** Every place, and of long sessions so many, the last among them. */
+const MOST_CUTS = 40;
+
+function cutsOf({ length }: readonly UniversalEvent[]): number[] {
+  const count = Math.min(length, MOST_CUTS);
+  return Array.from({ length: count }, (_, index) => Math.round(((index + 1) * length) / count));
+}
+
+describe.each(transcripts)("$name", (transcript) => {
+  test("cut anywhere, what was put by and the rest are the whole", async () => {
+    for (const events of sessionsOf(transcript)) {
+      const whole = openLive(id, defaultOptions);
+      const all = events.map((event) => JSON.stringify(tell(whole, event)));
+      const end = around(whole);
+      const client = emptyStore();
+      for (const event of toOpenCode(events)) applyOpenCode(client, event);
+      const messages = messagesKnown(client);
+      for (const cut of cutsOf(events)) {
+        const book = openBook();
+        const first = openLive(id, defaultOptions);
+        for (const event of events.slice(0, cut)) tell(first, event);
+        expect(await keep(book, first)).toBe(true);
+        const second = await openFromCheckpoint(book, id, defaultOptions);
+        expect(second.sequence).toBe(events[cut - 1]?.sequence);
+        expect(told(second, events.slice(cut))).toBe(`[${all.slice(cut).join(",")}]`);
+        expect(around(second)).toBe(end);
+        expect(await messagesIn(book, second)).toEqual(messages);
+      }
+    }
+  });
+
+  test.each(ways)("put by and taken up again after every event, $messages $deltas", async (options) => {
+    for (const events of sessionsOf(transcript)) {
+      const whole = openLive(id, options);
+      const client = emptyStore();
+      const book = openBook();
+      let live = openLive(id, options);
+      for (const [index, event] of events.entries()) {
+        // Some stay in memory, so that what is put by and what is not are read together.
+        if (index % 3 !== 0) expect(await keep(book, live)).toBe(true);
+        if (index % 3 === 2) live = await openFromCheckpoint(book, id, options);
+        const heard = tell(whole, event);
+        expect(told(live, [event])).toBe(JSON.stringify([heard]));
+        for (const one of heard) applyOpenCode(client, one);
+        // What is being said, too.
+        if (index % 2 === 0) expect(await messagesIn(book, live)).toEqual(messagesKnown(client));
+      }
+      expect(around(live)).toBe(around(whole));
+      expect(await messagesIn(book, live)).toEqual(messagesKnown(client));
+    }
+  });
+
+  test("every place that was put by stays a place to go on from", async () => {
+    for (const events of sessionsOf(transcript)) {
+      const book = openBook();
+      const live = openLive(id, defaultOptions);
+      const after = openLive(id, defaultOptions);
+      for (const [index, event] of events.entries()) {
+        tell(live, event);
+        if (index % 3 === 0) expect(await keep(book, live)).toBe(true);
+      }
+      for (const event of events) {
+        tell(after, event);
+        const from = await stateBefore(book, id, { options: defaultOptions, sequence: event.sequence });
+        expect(event.sequence - from.sequence).toBeLessThan(3);
+        const rest = { ...openLive(id, defaultOptions), ...from };
+        told(rest, events.slice(from.sequence, event.sequence));
+        expect(plain(rest.state)).toBe(plain(after.state));
+      }
+    }
+  });
+});
