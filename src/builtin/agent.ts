@@ -2,7 +2,7 @@
  * The builtin agent as the runtime meets it: hears lines, runs one turn at a time, says what happens, and forgets
  * nothing.
  */
-import type { InProcessAgent, InProcessHost } from "../core/adapter.ts";
+import type { InProcessAgent, InProcessHost } from "../core/in-process.ts";
 import { type BuiltinHears, type BuiltinSays, isBuiltinHeard, isBuiltinLine } from "../dialects/builtin.ts";
 import type { BuiltinSettings } from "./config.ts";
 import type { LoadHistory } from "./load.ts";

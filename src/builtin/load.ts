@@ -1,5 +1,5 @@
 /** Reads a session's log into its conversation; a forked session goes on from where its parent stood. */
-import type { LaunchOptions } from "../core/adapter.ts";
+import type { LaunchOptions } from "../core/launch.ts";
 import type { UniversalEvent } from "../protocol/events.ts";
 import { closeHistory, type History, historyFold } from "./history.ts";
 

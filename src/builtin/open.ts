@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { InProcessHost } from "../core/adapter.ts";
+import type { InProcessHost } from "../core/in-process.ts";
 import { childEnvironment } from "../runtime/agent/environment.ts";
 import type { BuiltinOptions } from "./agent.ts";
 import { realDirectory } from "./confine.ts";

@@ -1,6 +1,6 @@
 /** One session of the builtin agent: its conversation, its settings as they change, and the turn that runs. */
 import { randomUUID } from "node:crypto";
-import type { InProcessHost } from "../core/adapter.ts";
+import type { InProcessHost } from "../core/in-process.ts";
 import type { BuiltinHears, BuiltinSays, BuiltinTodo } from "../dialects/builtin.ts";
 import { ApiError } from "../protocol/errors.ts";
 import type { PermissionMode } from "../protocol/events.ts";

@@ -1,7 +1,8 @@
 /** A recorded stream through the same folds as a live session: lines in, universal events out, nothing made up. */
 import type { UniversalEvent } from "../protocol/events.ts";
 import { type SessionId, sessionId } from "../protocol/ids.ts";
-import type { Adapter, Exit } from "./adapter.ts";
+import type { Adapter } from "./adapter.ts";
+import type { Exit } from "./agent-io.ts";
 import { defaultPolicy, type SessionInput, type SessionOutput, type TurnPolicy } from "./input.ts";
 import { type Routed, type RouteState, releaseAll, routeLine, sent, startRoutes } from "./route.ts";
 import { openSession, type Session } from "./session.ts";

@@ -5,7 +5,7 @@ import type { Command, Prompt } from "../protocol/commands.ts";
 import type { SessionMetadata, UniversalEvent } from "../protocol/events.ts";
 import type { PromptId, TurnId } from "../protocol/ids.ts";
 import type { FinishTodos, Unattended } from "../protocol/resources.ts";
-import type { AdapterInput, Send } from "./adapter.ts";
+import type { AdapterInput, Send } from "./agent-io.ts";
 
 /** What a plugin says when a turn is about to settle. */
 export interface Proposal {

@@ -2,7 +2,7 @@
 import type { Prompt } from "../protocol/commands.ts";
 import type { EndReason, ErrorInfo, Evidence, Origin, TurnState } from "../protocol/events.ts";
 import { type ItemId, promptId as promptIdOf, turnId } from "../protocol/ids.ts";
-import type { AgentCommand } from "./adapter.ts";
+import type { AgentCommand } from "./agent-io.ts";
 import { decide, isGoverned, resetGovernor } from "./governor.ts";
 import type { Proposal } from "./input.ts";
 import { callIdOf, closeItem, failItem, idOf, isTool, openItem, turnPage } from "./items.ts";

@@ -16,7 +16,8 @@ import type {
 } from "../protocol/events.ts";
 import type { ItemId, SessionId, TurnId } from "../protocol/ids.ts";
 import type { ContentPart } from "../protocol/items.ts";
-import type { AgentCommand, Capabilities } from "./adapter.ts";
+import type { AgentCommand } from "./agent-io.ts";
+import type { Capabilities } from "./capabilities.ts";
 import type { GovernorState } from "./governor.ts";
 import type { Effect, TurnPolicy } from "./input.ts";
 import type { DeltaKind, ItemHead } from "./report.ts";

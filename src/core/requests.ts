@@ -2,7 +2,7 @@
 import type { PermissionReply } from "../protocol/commands.ts";
 import type { Permission, PermissionStatus, QuestionRequest } from "../protocol/events.ts";
 import { permissionId, questionId } from "../protocol/ids.ts";
-import type { AgentCommand } from "./adapter.ts";
+import type { AgentCommand } from "./agent-io.ts";
 import {
   type EmitOptions,
   emit,

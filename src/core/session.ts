@@ -1,7 +1,8 @@
 /** One session: adapter, turn machine and stamp in one fold. A live session, a replay and a test are all this. */
 import type { UniversalEvent } from "../protocol/events.ts";
 import type { SessionId } from "../protocol/ids.ts";
-import type { Adapter, AdapterInput, AgentCommand, Send } from "./adapter.ts";
+import type { Adapter } from "./adapter.ts";
+import type { AdapterInput, AgentCommand, Send } from "./agent-io.ts";
 import { findRequest } from "./commands.ts";
 import { unreachable } from "./fold.ts";
 import type { Effect, NativeRecord, SessionInput, SessionOutput, TurnPolicy } from "./input.ts";

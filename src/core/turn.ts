@@ -1,7 +1,8 @@
 /** The turn machine: the only place that decides when a turn begins and ends. Pure; its clock is the inputs' `at`. */
 import type { SessionMetadata } from "../protocol/events.ts";
 import type { SessionId } from "../protocol/ids.ts";
-import type { Adapter, Exit } from "./adapter.ts";
+import type { Adapter } from "./adapter.ts";
+import type { Exit } from "./agent-io.ts";
 import { expire } from "./clock.ts";
 import { onCommand } from "./commands.ts";
 import { unreachable } from "./fold.ts";

@@ -1,6 +1,7 @@
 /** The mock agent: hears its own small language, plays the scenario that a prompt names, one turn at a time. */
-import type { InProcessAgent, InProcessHost, InProcessPeer } from "../core/adapter.ts";
+
 import { unreachable } from "../core/fold.ts";
+import type { InProcessAgent, InProcessHost, InProcessPeer } from "../core/in-process.ts";
 import { isMockLine, type MockHears, type MockSays } from "../dialects/mock.ts";
 import { type Performance, perform, type Wait } from "./play.ts";
 import { scenarioFor, verbatim } from "./scenarios.ts";

@@ -1,6 +1,7 @@
 /** Performs one script: says its lines at a steady pace, waits for answers, obeys an abort. */
-import type { InProcessHost } from "../core/adapter.ts";
+
 import { unreachable } from "../core/fold.ts";
+import type { InProcessHost } from "../core/in-process.ts";
 import type { Answer, Beat, Script } from "./script.ts";
 
 /** Waits, or less when the signal fires. Tests pass one that takes no time. */

@@ -1,5 +1,5 @@
 /** What scenarios are made of: beats, which the player performs, and the phrases that several scenarios share. */
-import type { Exit } from "../core/adapter.ts";
+import type { Exit } from "../core/agent-io.ts";
 import type { MockSays, MockSaysOf } from "../dialects/mock.ts";
 
 export type Beat =

@@ -1,5 +1,6 @@
 /** What the runtime is opened with. `server/compose.ts` fills it in from flags, config and the tables of agents. */
-import type { Adapter, InProcessAgent } from "../core/adapter.ts";
+import type { Adapter } from "../core/adapter.ts";
+import type { InProcessAgent } from "../core/in-process.ts";
 import type { Proposal, TurnPolicy } from "../core/input.ts";
 import type { Snapshot } from "../core/snapshot.ts";
 import type { SessionId, TurnId } from "../protocol/ids.ts";

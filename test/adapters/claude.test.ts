@@ -2,8 +2,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { claude } from "../../src/adapters/claude/index.ts";
-import type { LaunchOptions } from "../../src/core/adapter.ts";
 import { defaultPolicy, type Effect, type SessionInput } from "../../src/core/input.ts";
+import type { LaunchOptions } from "../../src/core/launch.ts";
 import { openSession } from "../../src/core/session.ts";
 import { isClaudeLine } from "../../src/dialects/claude-guard.ts";
 import { ClaudeLineSchema } from "../../src/dialects/claude-schema.ts";

@@ -7,8 +7,8 @@ import { codex } from "../../src/adapters/codex/index.ts";
 import { refusedRequests, silentNotifications } from "../../src/adapters/codex/silent.ts";
 import { codexExec } from "../../src/adapters/codex-exec/index.ts";
 import { adapters } from "../../src/adapters/index.ts";
-import type { LaunchOptions } from "../../src/core/adapter.ts";
 import { convertLines } from "../../src/core/convert.ts";
+import type { LaunchOptions } from "../../src/core/launch.ts";
 import { isRpcLine } from "../../src/core/rpc.ts";
 import {
   answeredRequests,

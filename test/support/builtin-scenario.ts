@@ -1,5 +1,5 @@
 /** What a recorded scenario of the builtin agent is made of. */
-import type { LaunchOptions } from "../../src/core/adapter.ts";
+import type { LaunchOptions } from "../../src/core/launch.ts";
 import type { BuiltinHears, BuiltinSays } from "../../src/dialects/builtin.ts";
 import type { Script, ScriptBlock, ScriptTurn } from "../../src/model-server/script.ts";
 import type { About } from "./transcripts.ts";

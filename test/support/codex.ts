@@ -1,6 +1,7 @@
 /** A Codex adapter in a live session, as the session fold drives it, with Codex's side played by the test. */
 import { codex } from "../../src/adapters/codex/index.ts";
-import type { AdapterInput, AgentCommand, LaunchOptions, Send } from "../../src/core/adapter.ts";
+import type { AdapterInput, AgentCommand, Send } from "../../src/core/agent-io.ts";
+import type { LaunchOptions } from "../../src/core/launch.ts";
 import type { Report } from "../../src/core/report.ts";
 import { isRpcLine, type RpcLine } from "../../src/core/rpc.ts";
 import { promptId } from "../../src/protocol/ids.ts";

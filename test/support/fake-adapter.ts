@@ -1,12 +1,9 @@
 /** The adapter of test/support/fake-agent.js, so that tests of the runtime have a real process to drive. */
 import { fileURLToPath } from "node:url";
-import {
-  type Capabilities,
-  defineAdapter,
-  type Launch,
-  type LaunchOptions,
-  type Send,
-} from "../../src/core/adapter.ts";
+import { defineAdapter } from "../../src/core/adapter.ts";
+import type { Send } from "../../src/core/agent-io.ts";
+import type { Capabilities } from "../../src/core/capabilities.ts";
+import type { Launch, LaunchOptions } from "../../src/core/launch.ts";
 import type { Report } from "../../src/core/report.ts";
 
 type Line =

@@ -1,5 +1,5 @@
 /** A session that asks its agent for nothing in particular. */
-import type { LaunchOptions } from "../../src/core/adapter.ts";
+import type { LaunchOptions } from "../../src/core/launch.ts";
 
 export const plainOptions: LaunchOptions = {
   session_id: "s",

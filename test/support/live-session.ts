@@ -1,6 +1,8 @@
 /** A session driven by hand: the test plays both the person and the agent, and sees what goes to each. */
-import type { Adapter, Exit, LaunchOptions, Send } from "../../src/core/adapter.ts";
+import type { Adapter } from "../../src/core/adapter.ts";
+import type { Exit, Send } from "../../src/core/agent-io.ts";
 import { defaultPolicy, type Effect, type SessionInput, type TurnPolicy } from "../../src/core/input.ts";
+import type { LaunchOptions } from "../../src/core/launch.ts";
 import { openSession, type Session } from "../../src/core/session.ts";
 import type { Command } from "../../src/protocol/commands.ts";
 import type { EventOf, EventType, UniversalEvent } from "../../src/protocol/events.ts";

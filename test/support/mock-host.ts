@@ -1,5 +1,6 @@
 /** A host for the mock: hears its lines, can be slow to read them, and says when it has fallen silent. */
-import type { InProcessAgent, LaunchOptions } from "../../src/core/adapter.ts";
+import type { InProcessAgent } from "../../src/core/in-process.ts";
+import type { LaunchOptions } from "../../src/core/launch.ts";
 import { isMockLine, type MockHears, type MockLine } from "../../src/dialects/mock.ts";
 import { createMock } from "../../src/mock/index.ts";
 import { launchOptions } from "./mock-recordings.ts";

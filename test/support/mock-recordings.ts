@@ -1,5 +1,5 @@
 /** Records the mock for transcripts/mock: its scenarios played to a host that answers as told, in made-up time. */
-import type { LaunchOptions } from "../../src/core/adapter.ts";
+import type { LaunchOptions } from "../../src/core/launch.ts";
 import { isMockLine, type MockHears } from "../../src/dialects/mock.ts";
 import { createMock } from "../../src/mock/index.ts";
 import { plainOptions } from "./launch-options.ts";

@@ -3,7 +3,7 @@ import { mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createBuiltinAgent, readBuiltinConfig } from "../../src/builtin/index.ts";
-import type { LaunchOptions } from "../../src/core/adapter.ts";
+import type { LaunchOptions } from "../../src/core/launch.ts";
 import { type BuiltinHears, type BuiltinSays, isBuiltinHeard, isBuiltinLine } from "../../src/dialects/builtin.ts";
 import { serveAnthropic } from "../../src/model-server/anthropic.ts";
 import { serveOpenAi } from "../../src/model-server/openai.ts";

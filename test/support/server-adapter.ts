@@ -1,6 +1,7 @@
 /** The adapter of test/support/fake-server.js: one server for all, lines told apart by the session they name. */
 import { fileURLToPath } from "node:url";
-import { type AdapterInput, defineAdapter, type Send } from "../../src/core/adapter.ts";
+import { defineAdapter } from "../../src/core/adapter.ts";
+import type { AdapterInput, Send } from "../../src/core/agent-io.ts";
 import type { Report } from "../../src/core/report.ts";
 import { fake } from "./fake-adapter.ts";
 

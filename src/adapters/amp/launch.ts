@@ -1,5 +1,5 @@
 /** How to run Amp: one process per prompt, which goes on with the thread of the one before. */
-import type { Launch, LaunchOptions } from "../../core/adapter.ts";
+import type { Launch, LaunchOptions } from "../../core/launch.ts";
 
 export function launch(options: LaunchOptions): Launch {
   const refusal = refusalOf(options);

@@ -2,7 +2,7 @@
  * Amp → reports. The smallest unit is a whole model message without an id, so ids are made here; there are no deltas,
  * no permissions and no questions. One process is one turn, and its `result` is the end.
  */
-import type { AdapterInput, AgentCommand, Send } from "../../core/adapter.ts";
+import type { AdapterInput, AgentCommand, Send } from "../../core/agent-io.ts";
 import { type Fold, unreachable } from "../../core/fold.ts";
 import type { ItemHead, Report } from "../../core/report.ts";
 import {

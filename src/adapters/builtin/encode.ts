@@ -1,5 +1,5 @@
 /** What the machine asks → the builtin agent's own lines. */
-import type { AgentCommand, Send } from "../../core/adapter.ts";
+import type { AgentCommand, Send } from "../../core/agent-io.ts";
 import { unreachable } from "../../core/fold.ts";
 import type { BuiltinHears } from "../../dialects/builtin.ts";
 import type { Prompt } from "../../protocol/commands.ts";

@@ -1,5 +1,6 @@
 /** The builtin agent runs inside the daemon: there is nothing to find, only what it cannot do to refuse. */
-import type { Capabilities, Launch, LaunchOptions } from "../../core/adapter.ts";
+import type { Capabilities } from "../../core/capabilities.ts";
+import type { Launch, LaunchOptions } from "../../core/launch.ts";
 
 export const capabilities: Capabilities = {
   permissions: true,

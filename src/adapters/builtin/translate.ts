@@ -1,5 +1,5 @@
 /** The builtin agent's lines → reports. Its loop decides when it is done; the turn machine decides when the turn is. */
-import type { AdapterInput, Send } from "../../core/adapter.ts";
+import type { AdapterInput, Send } from "../../core/agent-io.ts";
 import { type Fold, unreachable } from "../../core/fold.ts";
 import type { ItemHead, Report } from "../../core/report.ts";
 import { type BuiltinHears, type BuiltinLine, type BuiltinSays, isBuiltinHeard } from "../../dialects/builtin.ts";

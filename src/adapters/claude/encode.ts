@@ -1,5 +1,5 @@
 /** What we say to Claude Code: user messages with ids of our own, control requests, and answers to its requests. */
-import type { AgentCommand, Send } from "../../core/adapter.ts";
+import type { AgentCommand, Send } from "../../core/agent-io.ts";
 import { unreachable } from "../../core/fold.ts";
 import { hashHex } from "../../core/hash.ts";
 import type { Attachment, Prompt, SessionChange } from "../../protocol/commands.ts";

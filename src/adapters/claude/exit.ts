@@ -1,5 +1,5 @@
 /** Why the CLI would not start, told on stderr only: said in a sentence that helps. */
-import type { Exit } from "../../core/adapter.ts";
+import type { Exit } from "../../core/agent-io.ts";
 import type { ErrorInfo } from "../../protocol/events.ts";
 import { ROOT_REFUSED } from "./end.ts";
 

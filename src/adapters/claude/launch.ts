@@ -1,5 +1,7 @@
 /** How Claude Code is started: one process per session, stream-json both ways, permissions asked on stdio. */
-import type { Binary, Capabilities, Launch, LaunchOptions, McpServer, ModelSource } from "../../core/adapter.ts";
+import type { Binary } from "../../core/binary.ts";
+import type { Capabilities, ModelSource } from "../../core/capabilities.ts";
+import type { Launch, LaunchOptions, McpServer } from "../../core/launch.ts";
 import type { PermissionMode } from "../../protocol/events.ts";
 import { ROOT_REFUSED } from "./end.ts";
 

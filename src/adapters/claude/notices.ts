@@ -1,5 +1,5 @@
 /** `system` lines: the session, its state, and what a person may want to read beside the conversation. */
-import type { Send } from "../../core/adapter.ts";
+import type { Send } from "../../core/agent-io.ts";
 import type { ItemHead, Report } from "../../core/report.ts";
 import {
   type ClaudeBoundary,

@@ -1,5 +1,5 @@
 /** Permissions and questions over the control protocol: what the CLI asks, and how our answers are written. */
-import type { Send } from "../../core/adapter.ts";
+import type { Send } from "../../core/agent-io.ts";
 import type { Report } from "../../core/report.ts";
 import type { ClaudeControlRequest, ClaudeControlResponse, JsonObject } from "../../dialects/claude.ts";
 import { isObject, isText } from "../../dialects/claude-guard.ts";

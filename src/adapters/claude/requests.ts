@@ -1,5 +1,5 @@
 /** Control requests of our own: each has an id, so that its answer is understood. */
-import type { Send } from "../../core/adapter.ts";
+import type { Send } from "../../core/agent-io.ts";
 import type { Report } from "../../core/report.ts";
 import type { ClaudeControlResponse, JsonObject } from "../../dialects/claude.ts";
 import { isObject, isText } from "../../dialects/claude-guard.ts";

@@ -1,5 +1,5 @@
 /** Claude Code → reports, in both directions: lines of the CLI, lines of a recorded host, and our commands. */
-import type { AdapterInput, Exit, Send } from "../../core/adapter.ts";
+import type { AdapterInput, Exit, Send } from "../../core/agent-io.ts";
 import { type Fold, unreachable } from "../../core/fold.ts";
 import type { Report } from "../../core/report.ts";
 import type { ClaudeAssistant, ClaudeInit, ClaudeLine, ClaudeResult, ClaudeUser } from "../../dialects/claude.ts";

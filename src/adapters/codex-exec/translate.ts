@@ -1,5 +1,5 @@
 /** `codex exec --json` → reports. A reduced retelling of the app-server: no deltas, no requests, no call ids. */
-import type { AdapterInput, Send } from "../../core/adapter.ts";
+import type { AdapterInput, Send } from "../../core/agent-io.ts";
 import { type Fold, unreachable } from "../../core/fold.ts";
 import type { ItemHead, Report } from "../../core/report.ts";
 import type { ExecItem, ExecItemOf, ExecLine, ExecUsage } from "../../dialects/codex-exec.ts";

@@ -1,5 +1,5 @@
 /** Commands → what we say to Codex. Prompts wait until the thread is there; everything is said in its own words. */
-import type { AgentCommand, Send } from "../../core/adapter.ts";
+import type { AgentCommand, Send } from "../../core/agent-io.ts";
 import { unreachable } from "../../core/fold.ts";
 import type { Report } from "../../core/report.ts";
 import { answer, call } from "../../core/rpc.ts";

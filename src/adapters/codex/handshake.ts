@@ -1,5 +1,6 @@
 /** From a fresh connection to a thread that takes prompts: initialize once per process, then start, resume or fork. */
-import type { AdapterInput, LaunchOptions, Send } from "../../core/adapter.ts";
+import type { AdapterInput, Send } from "../../core/agent-io.ts";
+import type { LaunchOptions } from "../../core/launch.ts";
 import type { Report } from "../../core/report.ts";
 import { call, notify, type RpcFailure } from "../../core/rpc.ts";
 import { isThreadResult, type ThreadResult } from "../../dialects/codex.ts";

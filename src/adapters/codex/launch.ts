@@ -1,6 +1,7 @@
 /** How Codex is started, what it can do, and what our permission modes mean to it. Data, not a process. */
-import type { Capabilities, Launch, LaunchOptions, McpServer } from "../../core/adapter.ts";
+import type { Capabilities } from "../../core/capabilities.ts";
 import { hashHex } from "../../core/hash.ts";
+import type { Launch, LaunchOptions, McpServer } from "../../core/launch.ts";
 import type { PermissionMode } from "../../protocol/events.ts";
 
 /** Unless the session's environment says otherwise, Codex looks for no plugins and reports nothing home. */

@@ -1,5 +1,5 @@
 /** The models that Codex knows, from the catalogue it carries: no login and no network are needed to read it. */
-import type { ModelSource } from "../../core/adapter.ts";
+import type { ModelSource } from "../../core/capabilities.ts";
 import { isShape, isString } from "../../dialects/shape.ts";
 import type { ModelSummary } from "../../protocol/resources.ts";
 

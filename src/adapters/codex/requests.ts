@@ -1,5 +1,5 @@
 /** What Codex asks of us → permissions and questions. What we cannot give is refused at once: it never waits. */
-import type { Send } from "../../core/adapter.ts";
+import type { Send } from "../../core/agent-io.ts";
 import { unreachable } from "../../core/fold.ts";
 import type { PermissionReport, Report } from "../../core/report.ts";
 import { answer, METHOD_NOT_FOUND, type RpcId, refuse, withdraw } from "../../core/rpc.ts";

@@ -1,5 +1,6 @@
 /** What the Codex adapter remembers: its own thread, the threads of spawned agents, and requests of both sides. */
-import type { AgentCommand, LaunchOptions } from "../../core/adapter.ts";
+import type { AgentCommand } from "../../core/agent-io.ts";
+import type { LaunchOptions } from "../../core/launch.ts";
 import type { Report } from "../../core/report.ts";
 import { type RpcId, type RpcState, startRpc } from "../../core/rpc.ts";
 import type { FileChange } from "../../dialects/codex.ts";

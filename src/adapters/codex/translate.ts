@@ -1,5 +1,5 @@
 /** Codex → reports. An app-server speaks for many threads; the session's own is its conversation, others are agents. */
-import type { AdapterInput, Send } from "../../core/adapter.ts";
+import type { AdapterInput, Send } from "../../core/agent-io.ts";
 import { type Fold, unreachable } from "../../core/fold.ts";
 import type { Report } from "../../core/report.ts";
 import { disconnect, expire, hear, overhear, type RpcFailure, type RpcLine } from "../../core/rpc.ts";

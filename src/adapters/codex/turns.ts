@@ -1,5 +1,5 @@
 /** Turns of a thread: the own thread's are the session's, those of spawned agents are only their work. */
-import type { Send } from "../../core/adapter.ts";
+import type { Send } from "../../core/agent-io.ts";
 import type { ItemHead, Report } from "../../core/report.ts";
 import type { Thread as NativeThread, ParamsOf } from "../../dialects/codex.ts";
 import { beginAgent, endAgent } from "./agents.ts";

@@ -1,5 +1,5 @@
 /** Commands → the mock's own words. */
-import type { AgentCommand, Send } from "../../core/adapter.ts";
+import type { AgentCommand, Send } from "../../core/agent-io.ts";
 import { unreachable } from "../../core/fold.ts";
 import type { MockHears } from "../../dialects/mock.ts";
 

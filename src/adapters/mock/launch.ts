@@ -1,5 +1,6 @@
 /** The mock runs inside this process: there is nothing to find, install or log in to. */
-import type { Capabilities, Launch } from "../../core/adapter.ts";
+import type { Capabilities } from "../../core/capabilities.ts";
+import type { Launch } from "../../core/launch.ts";
 
 export const launch = (): Launch => ({ kind: "in-process", agent: "mock" });
 

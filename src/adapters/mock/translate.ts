@@ -1,5 +1,5 @@
 /** Mock → reports. The mock's language was made to be easy, so this is the shortest adapter: read it first. */
-import type { AdapterInput, Send } from "../../core/adapter.ts";
+import type { AdapterInput, Send } from "../../core/agent-io.ts";
 import { type Fold, unreachable } from "../../core/fold.ts";
 import type { ItemHead, Report } from "../../core/report.ts";
 import type { MockHears, MockLine, MockSays, MockSaysOf } from "../../dialects/mock.ts";

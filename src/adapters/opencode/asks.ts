@@ -1,5 +1,5 @@
 /** What OpenCode answers to what was asked beside turns. Its event stream says the same, before or after. */
-import type { Send } from "../../core/adapter.ts";
+import type { Send } from "../../core/agent-io.ts";
 import type { Report } from "../../core/report.ts";
 import type { OpenCodeMessage, OpenCodePart, OpenCodeSession } from "../../dialects/opencode.ts";
 import type { MessagePlace, Revert } from "../../protocol/events.ts";

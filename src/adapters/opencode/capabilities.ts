@@ -1,5 +1,5 @@
 /** What OpenCode can do. */
-import type { Capabilities } from "../../core/adapter.ts";
+import type { Capabilities } from "../../core/capabilities.ts";
 
 export const capabilities: Capabilities = {
   permissions: true,

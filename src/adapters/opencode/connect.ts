@@ -1,5 +1,6 @@
 /** Getting a session, learning from answers, and closing the gap after the event stream was cut: it has no replay. */
-import type { LaunchOptions, Send } from "../../core/adapter.ts";
+import type { Send } from "../../core/agent-io.ts";
+import type { LaunchOptions } from "../../core/launch.ts";
 import type { Report } from "../../core/report.ts";
 import type {
   OpenCodeAssistantMessage,

@@ -1,6 +1,7 @@
 /** What we ask of OpenCode: one HTTP request per command. Until our session has an id, commands wait. */
-import type { AgentCommand, LaunchOptions, Send } from "../../core/adapter.ts";
+import type { AgentCommand, Send } from "../../core/agent-io.ts";
 import { unreachable } from "../../core/fold.ts";
+import type { LaunchOptions } from "../../core/launch.ts";
 import type { Report } from "../../core/report.ts";
 import type { OpenCodePermissionRule } from "../../dialects/opencode.ts";
 import type { Ask, Attachment, Prompt, SessionChange } from "../../protocol/commands.ts";

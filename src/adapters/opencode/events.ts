@@ -2,7 +2,7 @@
  * OpenCode's events → reports. They name their session and message, so nearly all state is about which parts are open;
  * what began and ended is in turns.ts, parts in parts.ts and tools.ts, child sessions in subagents.ts.
  */
-import type { Send } from "../../core/adapter.ts";
+import type { Send } from "../../core/agent-io.ts";
 import { unreachable } from "../../core/fold.ts";
 import type { Report } from "../../core/report.ts";
 import type {

@@ -1,6 +1,7 @@
 /** How to reach OpenCode: one server for all sessions with the same environment, or one that runs already. */
-import type { Launch, LaunchOptions, McpServer } from "../../core/adapter.ts";
+
 import { hashHex } from "../../core/hash.ts";
+import type { Launch, LaunchOptions, McpServer } from "../../core/launch.ts";
 
 /** A session's environment may name a server that runs already, and the password of either kind. */
 const URL_VARIABLE = "OPENCODE_SERVER_URL";

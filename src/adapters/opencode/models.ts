@@ -1,5 +1,5 @@
 /** The models that OpenCode can reach as it is configured: a line `provider/model` each, then what it knows of it. */
-import type { ModelSource } from "../../core/adapter.ts";
+import type { ModelSource } from "../../core/capabilities.ts";
 import { isShape, isString, type Shape } from "../../dialects/shape.ts";
 import type { ModelSummary } from "../../protocol/resources.ts";
 

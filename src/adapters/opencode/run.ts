@@ -3,7 +3,8 @@
  * end:
  * a model step that finishes without calling tools is the last one.
  */
-import { type AdapterInput, defineAdapter, type Send } from "../../core/adapter.ts";
+import { defineAdapter } from "../../core/adapter.ts";
+import type { AdapterInput, Send } from "../../core/agent-io.ts";
 import type { Fold } from "../../core/fold.ts";
 import type { Report } from "../../core/report.ts";
 import { isOpenCodeRunLine, looksLikeOpenCodeRun, type OpenCodeRunLine } from "../../dialects/opencode-run.ts";

@@ -1,5 +1,6 @@
 /** What the OpenCode adapter remembers of a session, its subagents and the requests in flight. Plain data. */
-import type { AgentCommand, LaunchOptions } from "../../core/adapter.ts";
+import type { AgentCommand } from "../../core/agent-io.ts";
+import type { LaunchOptions } from "../../core/launch.ts";
 import type { Report } from "../../core/report.ts";
 import type { OpenCodeError, OpenCodeSessionEvent } from "../../dialects/opencode.ts";
 import type { MessagePlace } from "../../protocol/events.ts";

@@ -1,5 +1,5 @@
 /** OpenCode ⇄ reports, one fold for both directions: events and answers in, requests out. */
-import type { AdapterInput, Send } from "../../core/adapter.ts";
+import type { AdapterInput, Send } from "../../core/agent-io.ts";
 import { type Fold, unreachable } from "../../core/fold.ts";
 import type { Report } from "../../core/report.ts";
 import { type OpenCodeLine, payloadOf } from "../../dialects/opencode-stream.ts";

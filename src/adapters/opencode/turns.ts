@@ -2,7 +2,7 @@
  * When OpenCode is busy and when it is done. Busy comes several times per model step and idle up to twice, so both are
  * edges here: the first idle after a busy is the end, and what it means is told by the last assistant message.
  */
-import type { Send } from "../../core/adapter.ts";
+import type { Send } from "../../core/agent-io.ts";
 import type { EndReport, Report } from "../../core/report.ts";
 import type { OpenCodeAssistantMessage, OpenCodeError, OpenCodeStatus } from "../../dialects/opencode.ts";
 import { sendAbort } from "./encode.ts";

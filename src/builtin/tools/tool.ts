@@ -1,6 +1,6 @@
 /** What a tool is: its words to the model, the shape of its input, and what it does with a context that bounds it. */
 import { z } from "zod";
-import type { InProcessHost } from "../../core/adapter.ts";
+import type { InProcessHost } from "../../core/in-process.ts";
 import type { BuiltinFile, BuiltinQuestion, BuiltinTodo } from "../../dialects/builtin.ts";
 import type { ToolKind } from "../../protocol/items.ts";
 import type { Law, Verdict } from "../permissions.ts";

@@ -1,7 +1,8 @@
 /** The models of agents: a list from the adapter, or what the agent's program prints; bounded, and asked seldom. */
 import { execFile } from "node:child_process";
 import { statSync } from "node:fs";
-import type { Adapter, ModelSource } from "../../core/adapter.ts";
+import type { Adapter } from "../../core/adapter.ts";
+import type { ModelSource } from "../../core/capabilities.ts";
 import type { ModelSummary } from "../../protocol/resources.ts";
 import type { Logger } from "../logger.ts";
 import type { Binaries } from "./binaries.ts";

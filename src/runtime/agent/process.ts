@@ -1,7 +1,7 @@
 /** One child process in a group of its own: lines from its output, lines to its input, and an end that is sure. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
-import type { Exit } from "../../core/adapter.ts";
+import type { Exit } from "../../core/agent-io.ts";
 import type { StderrExcerpt } from "../../protocol/events.ts";
 import { type OverlongLine, splitLines } from "./lines.ts";
 import { processTable } from "./process-table.ts";

@@ -1,6 +1,6 @@
 /** The two contracts of the runtime: the event log below, and the one door to sessions above it. */
 
-import type { AgentMode } from "../../core/adapter.ts";
+import type { AgentMode } from "../../core/capabilities.ts";
 import type { Ask, Attachment, PermissionReply, PromptExtras } from "../../protocol/commands.ts";
 import type { UniversalEvent } from "../../protocol/events.ts";
 import type { SessionId } from "../../protocol/ids.ts";

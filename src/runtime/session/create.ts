@@ -1,7 +1,8 @@
 /** New sessions, and branches of old ones: everything that can be refused is refused before anything is stored. */
 import { statSync } from "node:fs";
 import { resolve } from "node:path";
-import type { Adapter, Capabilities } from "../../core/adapter.ts";
+import type { Adapter } from "../../core/adapter.ts";
+import type { Capabilities } from "../../core/capabilities.ts";
 import { emptySnapshot } from "../../core/snapshot.ts";
 import { ApiError } from "../../protocol/errors.ts";
 import type { PermissionMode } from "../../protocol/events.ts";

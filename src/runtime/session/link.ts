@@ -1,6 +1,8 @@
 /** A session's way to its agent: opened when the machine asks, ended when it asks, one after the other. */
-import type { Adapter, Exit, Launch, LaunchOptions, Send } from "../../core/adapter.ts";
+import type { Adapter } from "../../core/adapter.ts";
+import type { Exit, Send } from "../../core/agent-io.ts";
 import type { SessionInput } from "../../core/input.ts";
+import type { Launch, LaunchOptions } from "../../core/launch.ts";
 import { ApiError } from "../../protocol/errors.ts";
 import { type Connection, type Heard, type Listener, noExit, type Opening } from "../agent/connection/contract.ts";
 import { openHttp, ServerExit } from "../agent/connection/http.ts";

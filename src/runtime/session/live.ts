@@ -1,8 +1,10 @@
 /** A session that is being driven here: fold, drive and link put together, stopped when idle, let go when quiet. */
-import type { Adapter, Exit, LaunchOptions } from "../../core/adapter.ts";
+import type { Adapter } from "../../core/adapter.ts";
+import type { Exit } from "../../core/agent-io.ts";
 import { unreachable } from "../../core/fold.ts";
 import type { Effect, TurnPolicy } from "../../core/input.ts";
 import { defaultPolicy } from "../../core/input.ts";
+import type { LaunchOptions } from "../../core/launch.ts";
 import { openSession, type Session } from "../../core/session.ts";
 import type { Snapshot } from "../../core/snapshot.ts";
 import type { Prompt } from "../../protocol/commands.ts";

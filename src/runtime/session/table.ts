@@ -1,5 +1,5 @@
 /** Which sessions are driven here: taken when somebody needs them, taken up after a crash, let go when quiet. */
-import type { Exit } from "../../core/adapter.ts";
+import type { Exit } from "../../core/agent-io.ts";
 import type { Snapshot } from "../../core/snapshot.ts";
 import { ApiError, hasCode } from "../../protocol/errors.ts";
 import type { SessionId } from "../../protocol/ids.ts";

@@ -1,5 +1,6 @@
 /** A way to an agent, whatever it is made of: a process with pipes, a server with HTTP and SSE, or a function here. */
-import type { Exit, LaunchOptions, Send } from "../../../core/adapter.ts";
+import type { Exit, Send } from "../../../core/agent-io.ts";
+import type { LaunchOptions } from "../../../core/launch.ts";
 import type { SessionId } from "../../../protocol/ids.ts";
 import type { Logger } from "../../logger.ts";
 import type { Rung } from "../process-tree.ts";

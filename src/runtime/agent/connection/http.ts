@@ -1,6 +1,7 @@
 /** An agent that serves HTTP: we start its server, wait until it is ready, follow its stream and send it requests. */
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Exit, Launch, Send } from "../../../core/adapter.ts";
+import type { Exit, Send } from "../../../core/agent-io.ts";
+import type { Launch } from "../../../core/launch.ts";
 import type { AgentProcess } from "../process.ts";
 import { startProcess } from "../process.ts";
 import type { Rung } from "../process-tree.ts";

@@ -1,6 +1,7 @@
 /** An agent that is a function in this process: it says lines and hears lines like any other. */
-import type { Exit, InProcessAgent, InProcessPeer, Send } from "../../../core/adapter.ts";
+import type { Exit, Send } from "../../../core/agent-io.ts";
 import { unreachable } from "../../../core/fold.ts";
+import type { InProcessAgent, InProcessPeer } from "../../../core/in-process.ts";
 import { endTree, SWEEP_LADDER } from "../process-tree.ts";
 import { type Connection, noExit, type Opening } from "./contract.ts";
 

@@ -1,6 +1,7 @@
 /** An agent that speaks JSON lines on its pipes: one process, for one session, one turn, or several sessions. */
-import type { Launch, Send } from "../../../core/adapter.ts";
+import type { Send } from "../../../core/agent-io.ts";
 import { unreachable } from "../../../core/fold.ts";
+import type { Launch } from "../../../core/launch.ts";
 import type { OverlongLine } from "../lines.ts";
 import { LINE_LIMIT } from "../lines.ts";
 import { type AgentProcess, startProcess } from "../process.ts";

@@ -1,5 +1,6 @@
 /** One connection for several sessions: lines go to the session whose thread they speak of. */
-import type { Adapter, Send } from "../../../core/adapter.ts";
+import type { Adapter } from "../../../core/adapter.ts";
+import type { Send } from "../../../core/agent-io.ts";
 import { own, type Routed, type RouteState, routeLine, sent, startRoutes } from "../../../core/route.ts";
 import type { SessionId } from "../../../protocol/ids.ts";
 import type { Logger } from "../../logger.ts";

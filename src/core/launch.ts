@@ -1,0 +1,70 @@
+/** How an agent is started: what a session asks for, and the launch that follows from it. Data, not a process. */
+import type { Prompt } from "../protocol/commands.ts";
+import type { PermissionMode } from "../protocol/events.ts";
+
+export interface McpServer {
+  readonly command?: string;
+  readonly args?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  readonly url?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** What a session asks of its agent, when it is opened and every time it is resumed. */
+export interface LaunchOptions {
+  readonly session_id: string;
+  readonly directory: string;
+  /** The native id to go on with; null for a new conversation. */
+  readonly resume: string | null;
+  /** Go on from `resume` in a conversation of its own. */
+  readonly fork: boolean;
+  /** The branch begins before this message of `resume`, for agents that can; null: at its end. */
+  readonly fork_at: string | null;
+  readonly model: string | null;
+  readonly variant: string | null;
+  readonly mode: string | null;
+  readonly permission_mode: PermissionMode;
+  readonly system_prompt: string | null;
+  readonly mcp: Readonly<Record<string, McpServer>>;
+  readonly env: Readonly<Record<string, string>>;
+  /** The binary that was found for the agent, where it has one. */
+  readonly binary: string | null;
+  /** For agents with one process per turn. */
+  readonly prompt: Prompt | null;
+  /** Whether we run as root, which some agents refuse. */
+  readonly asRoot: boolean;
+}
+
+/** How to open the connection: data, not a process. */
+export type Launch =
+  | {
+      readonly kind: "process";
+      readonly command: string;
+      readonly args: readonly string[];
+      readonly env?: Readonly<Record<string, string>>;
+      /** `turn`: a new process for every prompt, which exits by itself. */
+      readonly lifetime: "session" | "turn";
+      /** Sessions with the same key share one process. */
+      readonly shared?: string;
+    }
+  | {
+      readonly kind: "http";
+      /** Serves until we stop it; ready when a line of its output matches `ready` (the first group is the base url). */
+      readonly command: string;
+      readonly args: readonly string[];
+      readonly env?: Readonly<Record<string, string>>;
+      readonly ready: string;
+      /** The stream of events. */
+      readonly events: string;
+      readonly shared: string;
+      /** An already running server: nothing is started. */
+      readonly url?: string;
+      readonly headers?: Readonly<Record<string, string>>;
+    }
+  | { readonly kind: "in-process"; readonly agent: string }
+  /** It cannot be launched as asked: a sentence that says what to do. */
+  | {
+      readonly kind: "refused";
+      readonly code: "not_supported" | "mode_not_supported" | "agent_not_installed" | "invalid_request";
+      readonly message: string;
+    };
