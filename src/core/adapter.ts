@@ -22,6 +22,8 @@ export interface AdapterDefinition<Line, State> {
   readonly binary?: Binary;
   readonly modes?: readonly AgentMode[];
   readonly models?: ModelSource;
+  /** The command line by which its own users resume a conversation in a terminal, given its native id. */
+  readonly resumeCommand?: (nativeId: string) => string;
   /** For connections that carry several sessions. */
   readonly route?: (line: Line) => Route;
   /** A format for `convert` only: there is nothing to launch. */
@@ -39,6 +41,7 @@ export interface Adapter {
   readonly binary: Binary | null;
   readonly modes: readonly AgentMode[];
   readonly models: ModelSource | null;
+  readonly resumeCommand: ((nativeId: string) => string) | null;
   readonly route: ((value: unknown) => Route) | null;
   readonly offline: boolean;
 }
@@ -60,6 +63,7 @@ export function defineAdapter<Line, State>(definition: AdapterDefinition<Line, S
     binary: definition.binary ?? null,
     modes: definition.modes ?? [],
     models: definition.models ?? null,
+    resumeCommand: definition.resumeCommand ?? null,
     offline: definition.offline ?? false,
     route: route === undefined ? null : (value) => (isNative(value) ? route(value) : { thread: null }),
     open: () => openAdapter(definition),

@@ -44,7 +44,7 @@ export type Launch =
       readonly env?: Readonly<Record<string, string>>;
       /** `turn`: a new process for every prompt, which exits by itself. */
       readonly lifetime: "session" | "turn";
-      /** Sessions with the same key share one process. */
+      /** Sessions with the same name, program and environment share one process. */
       readonly shared?: string;
     }
   | {
@@ -59,7 +59,8 @@ export type Launch =
       readonly shared: string;
       /** An already running server: nothing is started. */
       readonly url?: string;
-      readonly headers?: Readonly<Record<string, string>>;
+      /** What the server asks for with every request (HTTP Basic). */
+      readonly login?: { readonly user: string; readonly password: string };
     }
   | { readonly kind: "in-process"; readonly agent: string }
   /** It cannot be launched as asked: a sentence that says what to do. */

@@ -21,6 +21,7 @@ import {
 } from "../../src/dialects/codex.ts";
 import { ExecLine, isExecLine } from "../../src/dialects/codex-exec.ts";
 import type { Recorded } from "../../src/dialects/recording.ts";
+import { sharingKey } from "../../src/runtime/agent/connection/shared.ts";
 import { options } from "../support/codex.ts";
 import { root, transcriptsOf } from "../support/transcripts.ts";
 
@@ -203,9 +204,9 @@ describe("launch", () => {
   });
 
   test("sessions of one environment share a process, others do not", () => {
-    const key = (asked: Partial<LaunchOptions>): unknown => {
-      const launched = codex.launch({ ...options, ...asked });
-      return launched.kind === "process" ? launched.shared : null;
+    const key = (asked: Partial<LaunchOptions>): string | null => {
+      const launch = codex.launch({ ...options, ...asked });
+      return sharingKey({ agent: "codex", launch, env: asked.env ?? {} });
     };
     expect(key({ session_id: "a", env: { A: "1", B: "2" } })).toBe(key({ session_id: "b", env: { B: "2", A: "1" } }));
     expect(key({ env: { A: "1" } })).not.toBe(key({ env: { A: "2" } }));

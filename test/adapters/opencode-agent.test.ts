@@ -1,6 +1,8 @@
 /** OpenCode as it is driven: which requests go out, and what its events and answers come to. */
 import { describe, expect, test } from "vitest";
 import { opencode } from "../../src/adapters/opencode/index.ts";
+import type { LaunchOptions } from "../../src/core/launch.ts";
+import { sharingKey } from "../../src/runtime/agent/connection/shared.ts";
 import { launchOptions, liveSession } from "../support/live-session.ts";
 import {
   delta,
@@ -100,9 +102,9 @@ describe("getting a session", () => {
 
 describe("launch", () => {
   test("sessions with the same environment share one server, others have their own", () => {
-    const shared = (options: object) => {
-      const launch = opencode.launch({ ...launchOptions, ...options });
-      return launch.kind === "http" ? launch.shared : launch.kind;
+    const shared = (asked: Partial<LaunchOptions>): string | null => {
+      const options = { ...launchOptions, ...asked };
+      return sharingKey({ agent: "opencode", launch: opencode.launch(options), env: options.env });
     };
     expect(shared({})).toBe(shared({ directory: "/elsewhere", model: "lab/other" }));
     expect(shared({})).not.toBe(shared({ env: { A: "1" } }));
@@ -130,8 +132,8 @@ describe("launch", () => {
   test("a server that runs already is used as it is", () => {
     const env = { OPENCODE_SERVER_URL: "http://127.0.0.1:4096", OPENCODE_SERVER_PASSWORD: "secret" };
     const launch = opencode.launch({ ...launchOptions, env });
-    const authorization = `Basic ${Buffer.from("opencode:secret").toString("base64")}`;
-    expect(launch).toMatchObject({ kind: "http", url: env.OPENCODE_SERVER_URL, headers: { authorization } });
+    const login = { user: "opencode", password: "secret" };
+    expect(launch).toMatchObject({ kind: "http", url: env.OPENCODE_SERVER_URL, login });
     const refused = opencode.launch({ ...launchOptions, env, mcp: { demo: { command: "demo" } } });
     expect(refused).toMatchObject({ kind: "refused", code: "not_supported" });
   });

@@ -46,6 +46,16 @@ test("one server for all sessions, each hears only its own lines, and the server
   expect(servers.filter((one) => isAlive(one))).toEqual([]);
 });
 
+test("a session with an environment of its own has a server of its own, which asks for its login", async () => {
+  const [locked, other] = [session("locked"), session("other")];
+  await sessions.create(locked, { agent: "served", directory: folder, env: { FAKE_PASSWORD: "pä:ss" } });
+  await sessions.create(other, { agent: "served", directory: folder, env: { FAKE_PASSWORD: "pä:ss" } });
+  expect(spoken(await turn(sessions, a, "open"))).toBe("open");
+  expect(spoken(await turn(sessions, locked, "closed"))).toBe("closed");
+  expect(spoken(await turn(sessions, other, "with it"))).toBe("with it");
+  expect(await runs()).toHaveLength(2);
+});
+
 test("a stream that breaks is opened again", async () => {
   await turn(sessions, a, "hello");
   expect(spoken(await turn(sessions, a, "drop"))).toBe("drop");

@@ -1,4 +1,5 @@
 /** docs/conversion.md, made from the code's own tables and from what it does with every recording: it cannot drift. */
+import { adapters } from "../../src/adapters/index.ts";
 import { rowsOf } from "../../src/cli/lanes.ts";
 import { drawText } from "../../src/cli/lanes-text.ts";
 import type { Adapter } from "../../src/core/adapter.ts";
@@ -8,7 +9,6 @@ import { endError, endFinish } from "../../src/projections/opencode/errors.ts";
 import { openCodeFold, toolMappings } from "../../src/projections/opencode/index.ts";
 import { kindOf } from "../../src/projections/takopi/actions.ts";
 import { takopiFold } from "../../src/projections/takopi/index.ts";
-import { resumeLine } from "../../src/projections/takopi/resume.ts";
 import { EndReason, type TurnEnd, type UniversalEvent } from "../../src/protocol/events.ts";
 import { sessionId, turnId } from "../../src/protocol/ids.ts";
 import { type Transcript, transcripts } from "./transcripts.ts";
@@ -55,13 +55,7 @@ export function conversionPage(): string {
     "",
     "## Resume lines",
     "",
-    table(
-      ["agent", "line"],
-      ["claude", "codex", "opencode", "amp", "builtin"].map((agent) => [
-        code(agent),
-        code(resumeLine({ agent, value: "ID" })),
-      ]),
-    ),
+    table(["agent", "line"], resumeRows()),
     "",
     "## Agents → universal",
     "",
@@ -73,6 +67,14 @@ export function conversionPage(): string {
     ]),
   ].join("\n");
 }
+
+/** Conversations of agents without a command of their own are opened by us. */
+const resumeRows = (): string[][] => [
+  ...adapters.flatMap(({ agent, resumeCommand, offline }) =>
+    resumeCommand === null || offline ? [] : [[code(agent), code(resumeCommand("ID"))]],
+  ),
+  ["any other", code("franca attach ID")],
+];
 
 function lanesOf(name: string): string {
   const transcript = transcripts.find((one) => one.name === name);

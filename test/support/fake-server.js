@@ -40,7 +40,14 @@ const routes = {
 };
 const waiting = [];
 
+const { FAKE_PASSWORD: password } = process.env;
+const authorization = password && `Basic ${Buffer.from(`me:${password}`).toString("base64")}`;
+
 const server = createServer((request, response) => {
+  if (authorization && request.headers.authorization !== authorization) {
+    response.writeHead(401).end();
+    return;
+  }
   if (request.url === "/events") {
     response.writeHead(200, { "content-type": "text/event-stream" });
     response.write(": welcome\n\n");

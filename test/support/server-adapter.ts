@@ -38,13 +38,14 @@ export const served = defineAdapter<Line, State>({
   recognises: () => false,
   capabilities: fake.capabilities,
   route: (line) => ({ thread: line.session }),
-  launch: () => ({
+  launch: ({ env: { FAKE_PASSWORD: password } }) => ({
     kind: "http",
     command: process.execPath,
     args: [server],
     ready: "listening on (http://\\S+)",
     events: "/events",
     shared: "one",
+    ...(password === undefined ? {} : { login: { user: "me", password } }),
   }),
   adapter: { start: () => ({ native: null, waiting: [] }), step },
 });

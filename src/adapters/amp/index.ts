@@ -42,6 +42,7 @@ export const amp = defineAdapter({
     credentialEnv: ["AMP_API_KEY"],
     credentialFiles: [".local/share/amp/secrets.json"],
   },
+  resumeCommand: (id) => `amp threads continue ${id}`,
   modes: [
     { id: "low", name: "Low", description: "Fast and cheap." },
     { id: "medium", name: "Medium", description: "Amp's default." },

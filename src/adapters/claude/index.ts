@@ -14,4 +14,5 @@ export const claude = defineAdapter({
   capabilities,
   binary,
   models,
+  resumeCommand: (id) => `claude --resume ${id}`,
 });

@@ -36,5 +36,6 @@ export const codexExec = defineAdapter({
     permissionModes: [],
     set: [],
   },
+  resumeCommand: (id) => `codex resume ${id}`,
   offline: true,
 });

@@ -28,6 +28,7 @@ export const codex = defineAdapter({
   },
   modes,
   models,
+  resumeCommand: (id) => `codex resume ${id}`,
   route,
 });
 

@@ -1,6 +1,5 @@
 /** How Codex is started, what it can do, and what our permission modes mean to it. Data, not a process. */
 import type { Capabilities } from "../../core/capabilities.ts";
-import { hashHex } from "../../core/hash.ts";
 import type { Launch, LaunchOptions, McpServer } from "../../core/launch.ts";
 import type { PermissionMode } from "../../protocol/events.ts";
 
@@ -20,15 +19,13 @@ export function launch({ binary, env, mode, session_id, mcp }: LaunchOptions): L
     const message = `The MCP server ${unusable[0]} needs a command or a url.`;
     return { kind: "refused", code: "invalid_request", message };
   }
-  const command = binary ?? "codex";
-  const environment = Object.entries(env).sort(([a], [b]) => (a < b ? -1 : 1));
   return {
     kind: "process",
-    command,
+    command: binary ?? "codex",
     args: ["app-server", ...settings(env)],
     env,
     lifetime: "session",
-    shared: isOn(env[ISOLATED]) ? `codex:${session_id}` : `codex:${hashHex(JSON.stringify([command, environment]))}`,
+    shared: isOn(env[ISOLATED]) ? session_id : "app-server",
   };
 }
 

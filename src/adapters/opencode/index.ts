@@ -29,6 +29,7 @@ export const opencode = defineAdapter({
     { id: "plan", name: "Plan", description: "May look, but writes nothing." },
   ],
   models,
+  resumeCommand: (id) => `opencode --session ${id}`,
 });
 
 /** Its events have a type, properties and mostly an id of their own kind. */

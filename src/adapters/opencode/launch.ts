@@ -1,6 +1,4 @@
 /** How to reach OpenCode: one server for all sessions with the same environment, or one that runs already. */
-
-import { hashHex } from "../../core/hash.ts";
 import type { Launch, LaunchOptions, McpServer } from "../../core/launch.ts";
 
 /** A session's environment may name a server that runs already, and the password of either kind. */
@@ -41,27 +39,10 @@ export function launch(options: LaunchOptions): Launch {
     env: environment,
     ready: "listening on (https?://\\S+)",
     events: "/global/event",
-    shared: `opencode-${hashHex(JSON.stringify(Object.entries(environment).sort()))}`,
+    shared: "server",
     ...(url === undefined ? {} : { url }),
-    ...(password === undefined ? {} : { headers: { authorization: `Basic ${base64(`opencode:${password}`)}` } }),
+    ...(password === undefined ? {} : { login: { user: "opencode", password } }),
   };
-}
-
-const BASE64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
-/** Pure code has no `btoa`; passwords beyond Latin-1 are not taken by HTTP Basic anyway. */
-function base64(text: string): string {
-  let out = "";
-  for (let start = 0; start < text.length; start += 3) {
-    const codes = [0, 1, 2].map((place) => text.charCodeAt(start + place) & 0xff);
-    const [first = 0, second = 0, third = 0] = codes;
-    const bits = (first << 16) | (second << 8) | third;
-    const rest = text.length - start;
-    out += BASE64.charAt(bits >> 18) + BASE64.charAt((bits >> 12) & 63);
-    out += rest > 1 ? BASE64.charAt((bits >> 6) & 63) : "=";
-    out += rest > 2 ? BASE64.charAt(bits & 63) : "=";
-  }
-  return out;
 }
 
 /** MCP servers are configuration, so sessions with others than the user's get a server of their own. */

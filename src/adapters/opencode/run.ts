@@ -62,6 +62,7 @@ export const opencodeRun = defineAdapter({
   isNative: isOpenCodeRunLine,
   recognises: (value) => isShape(value) && looksLikeOpenCodeRun(value),
   adapter,
+  resumeCommand: (id) => `opencode --session ${id}`,
   offline: true,
   launch: () => ({
     kind: "refused",

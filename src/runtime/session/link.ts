@@ -8,7 +8,7 @@ import { type Connection, type Heard, type Listener, noExit, type Opening } from
 import { openHttp, ServerExit } from "../agent/connection/http.ts";
 import { openInProcess } from "../agent/connection/in-process.ts";
 import { openPipe } from "../agent/connection/pipe.ts";
-import type { Pool, SharedConnection } from "../agent/connection/shared.ts";
+import { type Pool, type SharedConnection, sharingKey } from "../agent/connection/shared.ts";
 import { type Rung, SWEEP_LADDER } from "../agent/process-tree.ts";
 import type { InProcessTable } from "../options.ts";
 
@@ -151,18 +151,14 @@ async function open({
 }: Omit<Connecting, "generation"> & { readonly listener: Listener }): Promise<Opened> {
   const { adapter, pool, session, logger } = options;
   const launch = adapter.launch(launchOptions);
-  const key = sharedKey(launch);
+  const key = sharingKey({ agent: adapter.agent, launch, env: launchOptions.env });
   const openFor = (heard: Listener): Promise<Connection> =>
     openLaunch(launch, { ...options, options: launchOptions, listener: heard }, options.inProcess);
   if (key === null) return { connection: await openFor(listener), shared: null, dropped: false, first: true };
   const thread = launchOptions.fork ? null : launchOptions.resume;
-  const named = `${adapter.agent}/${key}`;
-  const joined = await pool.join({ session, adapter, key: named, listener, thread, open: openFor, logger });
+  const joined = await pool.join({ session, adapter, key, listener, thread, open: openFor, logger });
   return { connection: joined.connection, shared: joined.connection, dropped: false, first: joined.first };
 }
-
-const sharedKey = (launch: Launch): string | null =>
-  launch.kind === "process" || launch.kind === "http" ? (launch.shared ?? null) : null;
 
 function openLaunch(launch: Launch, opening: Opening, inProcess: InProcessTable): Promise<Connection> {
   switch (launch.kind) {

@@ -34,9 +34,7 @@ export const PLAN_MODE = "plan";
 
 export function openCatalogue(sessions: Sessions): Catalogue {
   const providers = cached(async () => {
-    const agents = (await sessions.agents()).filter(
-      ({ installed, capabilities }) => installed && !isOffline(capabilities),
-    );
+    const agents = (await sessions.agents()).filter(({ installed }) => installed);
     return Promise.all(agents.map((agent) => describeProvider(sessions, agent)));
   });
   const modes = cached(async () => {
@@ -55,8 +53,6 @@ export function openCatalogue(sessions: Sessions): Catalogue {
   });
   return { providers, agents: modes };
 }
-
-const isOffline = (capabilities: Readonly<Record<string, unknown>>): boolean => capabilities.offline === true;
 
 const modeAs = (name: string, description: string): OpenCodeAgent => ({
   name,

@@ -38,7 +38,7 @@ export async function openHttp(launch: HttpLaunch, opening: Opening): Promise<Co
   };
   const server =
     launch.url === undefined ? await startServer(launch, opening, end) : { url: launch.url, process: null };
-  const headers = launch.headers ?? {};
+  const headers = headersOf(launch);
   const stop = async (rungs?: readonly Rung[]): Promise<void> => {
     if (server.process !== null) await server.process.stop(rungs ?? opening.ladder);
     end({ code: null, signal: null });
@@ -66,6 +66,12 @@ export async function openHttp(launch: HttpLaunch, opening: Opening): Promise<Co
     resume: flow.open,
     stop,
   };
+}
+
+function headersOf({ login }: HttpLaunch): Readonly<Record<string, string>> {
+  if (login === undefined) return {};
+  const pair = Buffer.from(`${login.user}:${login.password}`, "utf8");
+  return { authorization: `Basic ${pair.toString("base64")}` };
 }
 
 /** Resolves with the server's address as soon as a line of its output gives it. */

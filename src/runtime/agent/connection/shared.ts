@@ -1,6 +1,7 @@
 /** One connection for several sessions: lines go to the session whose thread they speak of. */
 import type { Adapter } from "../../../core/adapter.ts";
 import type { Send } from "../../../core/agent-io.ts";
+import type { Launch } from "../../../core/launch.ts";
 import { own, type Routed, type RouteState, routeLine, sent, startRoutes } from "../../../core/route.ts";
 import type { SessionId } from "../../../protocol/ids.ts";
 import type { Logger } from "../../logger.ts";
@@ -54,6 +55,26 @@ export interface SharedConnection extends Connection {
 export interface Pool {
   readonly join: (joining: Joining) => Promise<Joined>;
 }
+
+export interface Sharing {
+  readonly agent: string;
+  readonly launch: Launch;
+  /** The session's own environment. */
+  readonly env: Readonly<Record<string, string>>;
+}
+
+/**
+ * Sessions with the same key share one process; null: the session has its own. Keys and settings are in the
+ * environment, so only sessions with the same environment share, whatever name the adapter gave.
+ */
+export function sharingKey({ agent, launch, env }: Sharing): string | null {
+  if (launch.kind !== "process" && launch.kind !== "http") return null;
+  const { shared, command, args } = launch;
+  if (shared === undefined) return null;
+  return JSON.stringify([agent, shared, command, args, sorted(launch.env ?? {}), sorted(env)]);
+}
+
+const sorted = (env: Readonly<Record<string, string>>) => Object.entries(env).sort(([a], [b]) => (a < b ? -1 : 1));
 
 export function openPool(): Pool {
   const pool = new Map<string, Shared>();
