@@ -31,6 +31,8 @@ export function onCommand(state: MachineState, out: MachineOutput[], command: Co
       return onAbort(state, out, { clearQueue: command.clear_queue });
     case "set":
       return onSet(state, out, command);
+    case "change_agent":
+      return changeAgent(state, out, command);
     case "compact":
       return onOwnTurn(state, out, { type: "compact" });
     case "shell":
@@ -165,6 +167,17 @@ function onSet(state: MachineState, out: MachineOutput[], { change, standIn = fa
   emit(state, out, { type: "session.updated", data }, standIn ? ours(STAND_IN) : ours());
   const { title: _title, ...rest } = change;
   if (Object.keys(rest).length > 0) tellIfOpen(state, out, { type: "set", change: rest });
+}
+
+/** The edge opens the session again with the new agent's adapter: this only writes the change to the log. */
+function changeAgent(
+  state: MachineState,
+  out: MachineOutput[],
+  { agent, settings }: Extract<Command, { type: "change_agent" }>,
+): void {
+  const data = { agent, ...settings };
+  for (const [name, value] of Object.entries(data)) state.known.set(name, JSON.stringify(value));
+  emit(state, out, { type: "session.updated", data }, ours());
 }
 
 /** Compaction and a shell command of the user's are turns of their own; while busy they are refused at the door. */

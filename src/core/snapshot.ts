@@ -243,8 +243,9 @@ function applyChange(state: Snapshot, change: Change): void {
   if (change.share !== undefined) state.share = change.share;
   if (change.removed !== undefined) remove(state, change.removed);
   if (state.metadata === null) return;
-  const { agent_version = state.metadata.agent_version, directory = state.metadata.directory } = change;
-  state.metadata = { ...state.metadata, agent_version, directory, tools: change.tools ?? state.metadata.tools };
+  const known = state.metadata;
+  const { agent = known.agent, agent_version = known.agent_version, directory = known.directory } = change;
+  state.metadata = { ...known, agent, agent_version, directory, tools: change.tools ?? known.tools };
 }
 
 /** Forgets the oldest finished items. At most one too many at a time, so the work is bounded. */

@@ -63,6 +63,14 @@ export interface SessionChange {
   readonly permission_mode?: PermissionMode;
 }
 
+/** What an agent starts a session with; null for its own choice. */
+export interface AgentSettings {
+  readonly model: string | null;
+  readonly variant: string | null;
+  readonly mode: string | null;
+  readonly permission_mode: PermissionMode;
+}
+
 export type Command =
   | { readonly type: "prompt"; readonly prompt: Prompt; readonly delivery: "queue" | "steer" }
   | {
@@ -80,6 +88,8 @@ export type Command =
   | { readonly type: "abort"; readonly clear_queue: boolean }
   /** `standIn`: nobody chose the title, it only stands there until somebody, or the agent, has a better one. */
   | { readonly type: "set"; readonly change: SessionChange; readonly standIn?: boolean }
+  /** Before its first turn a session may be given to another agent; it starts with the settings of this command. */
+  | { readonly type: "change_agent"; readonly agent: string; readonly settings: AgentSettings }
   | { readonly type: "compact" }
   | { readonly type: "shell"; readonly command: string }
   | { readonly type: "ask"; readonly ask_id: string; readonly ask: Ask }

@@ -160,6 +160,8 @@ export const Draft = z.discriminatedUnion("type", [
   z.object({
     type: z.literal("session.updated"),
     data: z.object({
+      /** Another agent has the session now. Only a session that has not begun changes its agent. */
+      agent: z.string().optional(),
       title: z.string().optional(),
       model: z.string().nullable().optional(),
       variant: z.string().nullable().optional(),

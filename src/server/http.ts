@@ -8,7 +8,7 @@ import { SessionId } from "../protocol/ids.ts";
 import { checkHost, checkOrigin, checkToken, isLoopback, originAllowed } from "./auth.ts";
 import { asApiError, problemResponse } from "./problem.ts";
 import { check, readJson } from "./request.ts";
-import type { Answer, Route, ServerContext } from "./route.ts";
+import { type Answer, honoPath, type Route, type ServerContext } from "./route.ts";
 
 export type Environment = { Bindings: HttpBindings };
 export type App = Hono<Environment>;
@@ -136,9 +136,6 @@ function toResponse(answer: Answer): Response {
       return RESPONSE_ALREADY_SENT;
   }
 }
-
-/** `{name}` is OpenAPI's spelling, `:name` hono's. */
-const honoPath = (path: string): string => path.replaceAll(/\{(\w+)\}/g, ":$1");
 
 function methodsByPath(routes: readonly Route[]): Map<string, string[]> {
   const methods = new Map<string, string[]>();

@@ -113,6 +113,9 @@ function parsed<Schema extends z.ZodType>(schema: Schema | undefined, value: unk
 const isParsed = <Schema extends z.ZodType>(_schema: Schema | undefined, _value: unknown): _value is z.infer<Schema> =>
   true;
 
+/** `{name}` is OpenAPI's spelling, `:name` hono's. */
+export const honoPath = (path: string): string => path.replaceAll(/\{(\w+)\}/g, ":$1");
+
 /** The session a route is about. */
 export function sessionOf({ params }: { readonly params: Readonly<Record<string, string>> }): SessionId {
   return sessionId(params.id ?? "");

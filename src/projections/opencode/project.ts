@@ -113,7 +113,8 @@ function onSessionUpdated(telling: Telling, { data }: EventOf<"session.updated">
   const root = rootOf(telling);
   for (const place of data.removed ?? []) tellRemoved(telling, place);
   const changed = data.revert !== undefined || data.share !== undefined;
-  const shown = data.title ?? data.model ?? data.mode ?? data.variant;
+  const shown = data.agent ?? data.title ?? data.model ?? data.mode ?? data.variant;
+  if (data.agent !== undefined) state.agent = data.agent;
   if (data.title !== undefined) root.title = data.title;
   if (data.model !== undefined) {
     state.model = data.model;

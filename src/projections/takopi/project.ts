@@ -43,6 +43,7 @@ function retell(telling: Telling, event: UniversalEvent): void {
     case "session.started":
       return onSessionStarted(state, event);
     case "session.updated":
+      if (event.data.agent !== undefined) nameAgent(state, event.data.agent);
       if (typeof event.data.model === "string") state.title = event.data.model;
       return;
     case "session.ended":
@@ -127,15 +128,19 @@ function warn(telling: Telling, { run, name, title }: { run: Run; name: string; 
 
 function onSessionStarted(state: State, { data }: EventOf<"session.started">): void {
   const { agent, agent_version, model, directory, permission_mode, tools } = data.metadata;
-  state.agent = agent;
-  if (state.options.engine === undefined)
-    state.engine = agent
-      .toLowerCase()
-      .replace(/[^a-z0-9_]/g, "_")
-      .slice(0, 32);
+  nameAgent(state, agent);
   state.title = model;
   state.directory = directory ?? "";
   state.meta = { cwd: directory, model, agent_version, permission_mode, tools };
+}
+
+function nameAgent(state: State, agent: string): void {
+  state.agent = agent;
+  if (state.options.engine !== undefined) return;
+  state.engine = agent
+    .toLowerCase()
+    .replace(/[^a-z0-9_]/g, "_")
+    .slice(0, 32);
 }
 
 function onTurnStarted(telling: Telling): void {

@@ -46,6 +46,9 @@ export interface PromptRequest {
   readonly extras?: PromptExtras;
 }
 
+/** An agent, and the settings that depend on it. */
+export type AgentChoice = Pick<CreateSession, "agent" | "model" | "variant" | "agentMode" | "permissionMode">;
+
 /** What may be asked of an agent beside its turns. */
 export type AskRequest =
   | Exclude<Ask, { readonly word: "note" }>
@@ -72,6 +75,8 @@ export interface Sessions {
   get(id: SessionId, page?: { readonly itemsBefore?: string; readonly limit?: number }): Promise<SessionDetail>;
   /** `standIn`: the title is not somebody's choice, and gives way to the agent's. */
   update(id: SessionId, change: UpdateSession, options?: { readonly standIn?: boolean }): Promise<void>;
+  /** Gives a session that has not begun to another agent; of its settings those of the old agent are dropped. */
+  changeAgent(id: SessionId, choice: AgentChoice): Promise<void>;
   prompt(id: SessionId, request: PromptRequest): Promise<PromptReceipt>;
   abort(id: SessionId, options: { readonly clearQueue: boolean }): Promise<void>;
   replyPermission(

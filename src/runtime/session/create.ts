@@ -15,14 +15,19 @@ import { summarise } from "./summary.ts";
 import { discard, withLive } from "./table.ts";
 
 export async function createSession(runtime: Runtime, id: SessionId, asked: CreateSession): Promise<CreatedSession> {
-  const adapter = adapterOf(runtime, asked.agent);
   const directory = resolve(asked.directory ?? runtime.options.directory ?? process.cwd());
-  checkDirectory(directory);
-  checkOptions(adapter, asked);
-  checkInstalled(runtime, adapter);
+  checkAgent(runtime, { ...asked, directory });
   await store(runtime, { id, settings: { create: { ...asked, directory }, forkOf: null } });
   const { nativeSessionId } = asked;
   return { healthy: true, ...(nativeSessionId === undefined ? {} : { nativeSessionId }) };
+}
+
+/** Whether the agent is there and can do what is asked of it, in a directory that exists. */
+export function checkAgent(runtime: Runtime, asked: CreateSession & { readonly directory: string }): void {
+  const adapter = adapterOf(runtime, asked.agent);
+  checkDirectory(asked.directory);
+  checkOptions(adapter, asked);
+  checkInstalled(runtime, adapter);
 }
 
 /** A session of its own that goes on from where the other stands; the agent branches when it is first asked. */

@@ -10,6 +10,7 @@ import type { RuntimeOptions } from "../options.ts";
 import { openRuntimeParts, type Runtime } from "../runtime.ts";
 import { ask } from "./ask.ts";
 import { abort, answer, ownTurn, prompt, terminate, update } from "./change.ts";
+import { changeAgent } from "./change-agent.ts";
 import { loadSnapshot } from "./checkpoint.ts";
 import type { Sessions } from "./contract.ts";
 import { adapterOf, createSession, forkSession } from "./create.ts";
@@ -69,6 +70,7 @@ type Commands = Pick<
   Sessions,
   | "create"
   | "update"
+  | "changeAgent"
   | "prompt"
   | "abort"
   | "compact"
@@ -87,6 +89,7 @@ function commands(runtime: Runtime): Commands {
   return {
     create: (id, options) => createSession(runtime, id, options),
     update: (id, asked, { standIn = false } = {}) => on(id, (live) => update(runtime, live, { asked, standIn })),
+    changeAgent: (id, choice) => on(id, (live) => changeAgent(runtime, live, choice)),
     prompt: (id, request) => on(id, (live) => prompt(runtime, live, request)),
     abort: (id, options) => on(id, (live) => abort(live, options)),
     compact: (id) => on(id, async (live) => ownTurn(live, { type: "compact" })),

@@ -122,6 +122,16 @@ export function shut(live: Live, why?: unknown): void {
   if (live.quietTimer !== null) clearTimeout(live.quietTimer);
 }
 
+/** Opens a session again from the log, for example with the adapter of another agent. Commands wait for it. */
+export async function reopen(runtime: Runtime, live: Live): Promise<void> {
+  const { id } = live;
+  shut(live);
+  const reopened = load(runtime, id, { runQueue: true });
+  runtime.live.set(id, reopened);
+  reopened.catch(() => forget(runtime, { id, entry: reopened }));
+  await reopened;
+}
+
 /** The session is gone, with everything about it. */
 export async function discard(runtime: Runtime, { id }: Pick<Live, "id">): Promise<void> {
   const live = await runtime.live.get(id)?.catch(() => undefined);

@@ -5,7 +5,7 @@ import type { Context } from "hono";
 import { defaultOptions, type OpenCodeOptions } from "../../projections/opencode/index.ts";
 import type { App, Environment, Surface } from "../http.ts";
 import { asApiError } from "../problem.ts";
-import type { ServerContext } from "../route.ts";
+import { honoPath, type ServerContext } from "../route.ts";
 import { aboutRoutes } from "./about.ts";
 import { askRoutes } from "./asks.ts";
 import { bodyOf } from "./body.ts";
@@ -85,9 +85,6 @@ function mountAt(app: App, prefix: string, context: OpenCodeContext): void {
   }
   if (prefix !== "") app.all(`${prefix}/*`, (c) => refuse(404, `There is no route ${c.req.method} ${c.req.path}.`));
 }
-
-/** `{name}` is OpenAPI's spelling, `:name` hono's. */
-const honoPath = (path: string): string => path.replaceAll(/\{(\w+)\}/g, ":$1");
 
 async function answer(c: Context<Environment>, route: OpenCodeRoute, context: OpenCodeContext): Promise<Response> {
   const { incoming, outgoing } = c.env;

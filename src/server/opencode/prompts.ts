@@ -5,7 +5,7 @@ import { DEFAULT_MODE, DEFAULT_MODEL } from "../../projections/opencode/index.ts
 import type { PromptExtras } from "../../protocol/commands.ts";
 import { ApiError } from "../../protocol/errors.ts";
 import type { UpdateSession } from "../../protocol/resources.ts";
-import type { PromptRequest } from "../../runtime/session/contract.ts";
+import type { AgentChoice, PromptRequest } from "../../runtime/session/contract.ts";
 import { put } from "./asks.ts";
 import { type Carried, keepAttachments } from "./attachments.ts";
 import { inPieces, json, type OpenCodeAnswer, type OpenCodeCall, type OpenCodeRoute } from "./call.ts";
@@ -159,7 +159,8 @@ async function choose(call: OpenCodeCall, { model, agent, variant }: Choice): Pr
         `This session belongs to ${now.agent}: choose one of its models. To use ${model.providerID}, begin a new session.`,
       );
     }
-    return remake(call, live, { model, agent, variant });
+    await call.sessions.changeAgent(live.id, choiceOf({ model, agent, variant }));
+    return live;
   }
   const change = changeOf({ model, agent, variant, now });
   if (Object.keys(change).length > 0) await call.sessions.update(live.id, change);
@@ -186,23 +187,12 @@ function changeOf({
   };
 }
 
-/** The same session with another agent: nothing was said in it yet. */
-async function remake(call: OpenCodeCall, live: Live, { model, agent, variant }: Choice): Promise<Live> {
-  const { directory, title } = await call.sessions.get(live.id, { limit: 0 });
-  await call.sessions.delete(live.id);
-  call.retelling.forget(live);
-  await call.sessions.create(live.id, {
-    agent: model?.providerID ?? call.agent,
-    directory,
-    ...(model === undefined || model.modelID === DEFAULT_MODEL ? {} : { model: model.modelID }),
-    ...(variant === undefined || variant === "default" ? {} : { variant }),
-    ...(title === null ? {} : { title }),
-    ...modeOptions(agent),
-  });
-  const remade = await call.retelling.find(live.openCodeId);
-  if (remade === null) throw new ApiError("session_not_found", `Session not found: ${live.openCodeId}`);
-  return remade;
-}
+const choiceOf = ({ model, agent, variant }: Choice & { readonly model: z.infer<typeof Model> }): AgentChoice => ({
+  agent: model.providerID,
+  ...(model.modelID === DEFAULT_MODEL ? {} : { model: model.modelID }),
+  ...(variant === undefined || variant === "default" ? {} : { variant }),
+  ...modeOptions(agent),
+});
 
 /** A client that leaves does not end the turn. */
 const hold = ({ incoming, outgoing, stopped }: OpenCodeCall): AbortSignal => {

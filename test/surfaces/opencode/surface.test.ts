@@ -7,6 +7,7 @@ import { describe, expect, test } from "vitest";
 import { sessionId } from "../../../src/protocol/ids.ts";
 import { operations } from "../../../src/server/opencode/operations.ts";
 import { misfits, openCodeProblems, openCodeSchema } from "../../support/dialects.ts";
+import { temporaryFolder } from "../../support/folders.ts";
 import { isIdle, listen, openCodeApi } from "../../support/opencode-client.ts";
 import { openSurface, text } from "../../support/opencode-surface.ts";
 
@@ -273,7 +274,10 @@ describe("the rest", () => {
   });
 
   test("files are those of the directory, and of no other", async () => {
-    const { api, directory } = await openSurface();
+    const { base } = await openSurface();
+    // Nothing but what is written here: the letters of a query also match names in which others stand between them.
+    const directory = temporaryFolder();
+    const api = openCodeApi(base, { directory });
     mkdirSync(join(directory, "src"));
     writeFileSync(join(directory, "src", "needle.txt"), "hay\nneedle here\n");
     writeFileSync(join(directory, "secret"), "outside");
@@ -287,6 +291,8 @@ describe("the rest", () => {
     expect((await api.get("/file/content?path=../../etc/hostname")).status).toBe(400);
     expect((await api.get("/file/content?path=src/link/hostname")).status).toBe(400);
     expect((await api.get("/find/file?query=needle")).body).toEqual(["src/needle.txt"]);
+    writeFileSync(join(directory, "franca-never-deleted-by-name"), "");
+    expect((await api.get("/find/file?query=needle")).body).toEqual(["src/needle.txt", "franca-never-deleted-by-name"]);
     const { body: found } = await api.get("/find?pattern=need.e");
     expect(found).toHaveLength(1);
     expect(found[0]).toMatchObject({ path: { text: "src/needle.txt" }, line_number: 2 });
