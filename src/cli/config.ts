@@ -16,7 +16,7 @@ const WATCHDOG = "it is a whole number of milliseconds, from 100 to a week";
 
 /** As browsers send it: anything else would never match, and nobody would know why. */
 const isOrigin = (text: string): boolean =>
-  text === "*" || text === "null" || (URL.canParse(text) && new URL(text).origin === text);
+  text === "*" || (text !== "null" && URL.canParse(text) && new URL(text).origin === text);
 const Origin = z.string().refine(isOrigin, "an origin is written like https://example.com, with no path");
 const VariableName = z.string().regex(/^[^\s=]+$/, "it takes the names of variables, not their values");
 
@@ -26,6 +26,8 @@ export const Settings = z.strictObject({
   port: z.number(PORT).int(PORT).min(0, PORT).max(65_535, PORT),
   /** `false`: none, loopback only. */
   token: z.union([z.string().min(1), z.literal(false)]),
+  /** A file that holds the token. */
+  tokenFile: z.string().min(1),
   data: z.string().min(1),
   store: z.enum(["sqlite", "memory"]),
   durability: z.enum(["normal", "full"]),
@@ -45,11 +47,11 @@ export const Settings = z.strictObject({
 });
 export type Settings = z.infer<typeof Settings>;
 
-/** Only the token has no default: whether one is made depends on the address. */
-export type LoadedSettings = Omit<Settings, "token" | "watchdogMs" | "builtin"> & {
+export type LoadedSettings = Omit<Settings, "token" | "tokenFile" | "watchdogMs" | "builtin"> & {
   readonly builtin: BuiltinSettings;
   /** The folder of the config file: plugins are found from there. */
   readonly configFolder: string;
+  /** As named by its owner; null for the data folder's own, `false` for none. */
   readonly token: string | false | null;
   readonly watchdogMs: number | null;
 };
@@ -66,7 +68,8 @@ export interface LoadOptions {
 export async function loadSettings({ flags, env }: LoadOptions): Promise<LoadedSettings> {
   const file = configFile({ path: textOf(flags.config) ?? env.FRANCA_CONFIG, env });
   const fromFile = file === null ? {} : await readConfigFile(file);
-  const given: Partly = { ...fromFile, ...fromEnvironment(env), ...fromFlags(flags) };
+  const given: Partly = [fromFile, fromEnvironment(env), fromFlags(flags)].map(withToken).reduce(override);
+  if (typeof flags.token === "string") warnOfArguments();
   return {
     host: given.host ?? "127.0.0.1",
     port: given.port ?? DEFAULT_PORT,
@@ -87,6 +90,25 @@ export async function loadSettings({ flags, env }: LoadOptions): Promise<LoadedS
     plugins: given.plugins ?? [],
     configFolder: file === null ? process.cwd() : dirname(file),
   };
+}
+
+/** A token and a file with the token are one setting: what ranks higher replaces both. */
+function withToken({ tokenFile, ...settings }: Partly): Partly {
+  if (tokenFile === undefined) return settings;
+  if (settings.token !== undefined) throw new UsageError("A token and a token file were given: choose one.");
+  return { ...settings, token: readTokenFile(resolve(tokenFile)) };
+}
+
+const override = (low: Partly, high: Partly): Partly => ({ ...low, ...high });
+
+function readTokenFile(file: string): string {
+  const token = existsSync(file) ? readFileSync(file, "utf8").trim() : "";
+  if (token === "") throw new UsageError(`The token file ${file} does not exist or is empty.`);
+  return token;
+}
+
+function warnOfArguments(): void {
+  process.stderr.write("--token: every user of this machine can read it in the list of processes; use --token-file.\n");
 }
 
 function defaultData(env: NodeJS.ProcessEnv): string {

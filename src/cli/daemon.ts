@@ -1,9 +1,10 @@
 /** `franca daemon`: the same daemon in the background. The lock in its data folder says which process it is. */
 import { type ChildProcess, spawn } from "node:child_process";
-import { mkdirSync, openSync, readFileSync } from "node:fs";
+import { openSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Command } from "commander";
 import { isAlive } from "../runtime/agent/process-table.ts";
+import { openDataFolder } from "../runtime/data-folder.ts";
 import { daemonOf } from "../runtime/lock.ts";
 import { loadSettings } from "./config.ts";
 import { addServeOptions } from "./serve-options.ts";
@@ -44,7 +45,7 @@ async function start(flags: Flags): Promise<void> {
     process.stdout.write(`The daemon runs already at ${running.url} (process ${running.pid}).\n`);
     return;
   }
-  mkdirSync(data, { recursive: true, mode: 0o700 });
+  openDataFolder(data);
   const log = join(data, "daemon.log");
   const output = openSync(log, "a", 0o600);
   const words = process.argv.slice(process.argv.indexOf("start") + 1);
@@ -52,16 +53,14 @@ async function start(flags: Flags): Promise<void> {
     detached: true,
     stdio: ["ignore", output, output, "ipc"],
   });
-  const { url, token } = await listening(child, { log });
+  const { url } = await listening(child, { log });
   child.disconnect();
   child.unref();
   process.stdout.write(`Franca listens on ${url} (process ${child.pid}, log ${log})\n`);
-  if (token !== null) process.stdout.write(`Token: ${token}\n`);
 }
 
 interface Listening {
   readonly url: string;
-  readonly token: string | null;
 }
 
 function listening(child: ChildProcess, { log }: { log: string }): Promise<Listening> {
@@ -87,7 +86,7 @@ function listening(child: ChildProcess, { log }: { log: string }): Promise<Liste
 }
 
 const isListening = (value: unknown): value is Listening =>
-  typeof value === "object" && value !== null && "url" in value && typeof value.url === "string" && "token" in value;
+  typeof value === "object" && value !== null && "url" in value && typeof value.url === "string";
 
 function tailOf(log: string): string {
   return readFileSync(log, "utf8").slice(-LOG_TAIL).trimEnd();

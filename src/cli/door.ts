@@ -15,7 +15,7 @@ import type {
 import { eventsOf } from "../runtime/log/codec/group.ts";
 import type { Sessions } from "../runtime/session/contract.ts";
 import { DEFAULT_PORT, type LoadedSettings, loadSettings } from "./config.ts";
-import { UsageError } from "./usage.ts";
+import { CommandError, UsageError } from "./usage.ts";
 
 /** What commands ask of sessions, wherever those are. */
 export interface Door {
@@ -56,7 +56,8 @@ export interface FollowQuery {
 export function addDoorOptions(command: Command): Command {
   return command
     .option("--attach <url>", "use the daemon at this address (FRANCA_URL)")
-    .option("--token <token>", "the daemon's token (FRANCA_TOKEN)")
+    .option("--token <token>", "the daemon's token (FRANCA_TOKEN, else the data folder's)")
+    .option("--token-file <file>", "the same, read from a file (FRANCA_TOKEN_FILE)")
     .option("--data <folder>", "the data folder (FRANCA_DATA)")
     .option("--config <file>", "the config file (FRANCA_CONFIG)");
 }
@@ -74,16 +75,27 @@ export interface StopLadder {
   readonly killMs: number;
 }
 
-type Remote = Pick<LoadedSettings, "token" | "builtin"> & { readonly url: string };
+type Remote = Pick<LoadedSettings, "token" | "data" | "builtin"> & { readonly url: string };
 
 export async function openDoor({ flags, env, stop }: OpenDoorOptions): Promise<Door> {
   const settings = withBaseUrl(await loadSettings({ flags, env }), flags.baseUrl);
-  const url = typeof flags.attach === "string" ? flags.attach : env.FRANCA_URL;
-  if (url !== undefined && url !== "") return openRemote({ ...settings, url });
-  const { daemonOf } = await import("../runtime/lock.ts");
-  const daemon = settings.store === "memory" ? null : await daemonOf(settings.data);
-  if (daemon !== null) return openRemote({ ...settings, url: daemon.url });
+  const url = await addressOf(settings, { flags, env });
+  if (url !== null) return openRemote({ ...settings, url });
+  refuseInsideSession(env);
   return openEmbedded({ settings, stop: stop ?? null });
+}
+
+/** Where the daemon is: as named, else as the data folder's lock says; null when none runs. */
+export async function daemonAddress({ flags, env }: OpenDoorOptions): Promise<string | null> {
+  return addressOf(await loadSettings({ flags, env }), { flags, env });
+}
+
+async function addressOf({ store, data }: LoadedSettings, { flags, env }: OpenDoorOptions): Promise<string | null> {
+  const url = typeof flags.attach === "string" ? flags.attach : env.FRANCA_URL;
+  if (url !== undefined && url !== "") return url;
+  const { daemonOf } = await import("../runtime/lock.ts");
+  const daemon = store === "memory" ? null : await daemonOf(data);
+  return daemon?.url ?? null;
 }
 
 /** `--base-url` is for the builtin agent of this process; a daemon has its own configuration. */
@@ -91,7 +103,15 @@ function withBaseUrl(settings: LoadedSettings, baseURL: unknown): LoadedSettings
   return typeof baseURL === "string" ? { ...settings, builtin: { ...settings.builtin, baseURL } } : settings;
 }
 
-async function openRemote({ url, token, builtin }: Remote): Promise<Door> {
+/** The data folder is its user's, like the token in it: an agent that calls us was given neither. */
+export function refuseInsideSession({ FRANCA_SESSION_ID: session = "" }: NodeJS.ProcessEnv): void {
+  if (session === "") return;
+  throw new CommandError(
+    `This command was started inside the agent session ${session}, which has no access to its user's sessions.`,
+  );
+}
+
+async function openRemote({ url, token, data, builtin }: Remote): Promise<Door> {
   if (!URL.canParse(url) || !["http:", "https:"].includes(new URL(url).protocol)) {
     throw new UsageError(`"${url}" is no address of a daemon; write it like http://127.0.0.1:${DEFAULT_PORT}.`);
   }
@@ -101,7 +121,7 @@ async function openRemote({ url, token, builtin }: Remote): Promise<Door> {
     );
   }
   const { remoteDoor } = await import("./door-remote.ts");
-  return remoteDoor({ url, ...(typeof token === "string" ? { token } : {}) });
+  return remoteDoor({ url, data, ...(token === null ? {} : { token }) });
 }
 
 async function openEmbedded({ settings, stop }: { settings: LoadedSettings; stop: StopLadder | null }): Promise<Door> {

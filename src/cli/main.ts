@@ -1,6 +1,7 @@
 /** The command line: a table of commands, of which only the one that was asked for is loaded. */
 import { Command, CommanderError } from "commander";
 import { ApiError } from "../protocol/errors.ts";
+import { ImpostorError } from "../sdk/credential.ts";
 import { UnreachableError } from "../sdk/http.ts";
 import { version } from "../server/version.ts";
 import { CommandError, UsageError } from "./usage.ts";
@@ -22,6 +23,8 @@ const commands: readonly CommandEntry[] = [
   { name: "run", summary: "Ask an agent something and watch it work", load: () => import("./run.ts") },
   { name: "serve", alias: "server", summary: "Start the daemon", load: () => import("./serve.ts") },
   { name: "daemon", summary: "Start, stop or find the daemon in the background", load: () => import("./daemon.ts") },
+  { name: "open", summary: "Print a link that logs a browser in to the daemon", load: () => import("./open.ts") },
+  { name: "token", summary: "Print the daemon's token, or revoke page logins", load: () => import("./token.ts") },
   { name: "attach", summary: "Follow a session in the terminal and speak to it", load: () => import("./attach.ts") },
   { name: "opencode", summary: "Open OpenCode's TUI on any agent", load: () => import("./opencode.ts") },
   { name: "sessions", summary: "List, show, export, abort and delete sessions", load: () => import("./sessions.ts") },
@@ -76,6 +79,7 @@ function exitCode(error: unknown): number {
   if (error instanceof UnreachableError) {
     return say(`${error.message}\nStart one with franca serve, or say where it is with --attach.`, { code: FAILED });
   }
+  if (error instanceof ImpostorError) return say(error.message, { code: FAILED });
   if (error instanceof CommandError) return say(error.message, { code: FAILED });
   throw error;
 }

@@ -8,6 +8,7 @@ import { opencode } from "../adapters/opencode/index.ts";
 import { openBinaries } from "../runtime/agent/binaries.ts";
 import { daemonOf } from "../runtime/lock.ts";
 import { silentLogger } from "../runtime/logger.ts";
+import { findCredential } from "../sdk/credential.ts";
 import { type LoadedSettings, loadSettings } from "./config.ts";
 import { addDoorOptions, type Door, openDoor } from "./door.ts";
 import { CommandError, UsageError } from "./usage.ts";
@@ -17,6 +18,7 @@ interface Flags {
   readonly dir?: string;
   readonly attach?: string;
   readonly token?: string;
+  readonly tokenFile?: string;
   readonly data?: string;
   readonly config?: string;
 }
@@ -48,7 +50,9 @@ async function attach(words: readonly string[], flags: Flags): Promise<void> {
   const url = elsewhere ?? (await daemonUrl(settings, flags));
   const { program, scope, more } = await prepare({ url, words, flags, settings });
   const args = ["attach", `${url}/opencode${scope}`, "--dir", directory, ...more];
-  const password = typeof settings.token === "string" ? { OPENCODE_SERVER_PASSWORD: settings.token } : {};
+  const { token, data } = settings;
+  const credential = await findCredential({ base: url, data, fetch, ...(token === null ? {} : { token }) });
+  const password = credential === null ? {} : { OPENCODE_SERVER_PASSWORD: credential };
   process.exitCode = await run(program, args, { ...process.env, ...password });
 }
 

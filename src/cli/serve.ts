@@ -1,17 +1,16 @@
 /** `franca serve`: the daemon, and the few lines a stranger needs to begin. */
-import { randomBytes } from "node:crypto";
 import type { Command } from "commander";
 import { adapters } from "../adapters/index.ts";
 import type { AgentSummary } from "../protocol/resources.ts";
+import { ensureToken } from "../runtime/data-folder.ts";
 import { openLogger } from "../runtime/logger.ts";
 import { isLoopback } from "../server/auth.ts";
 import { type Daemon, openDaemon } from "../server/compose.ts";
 import { version } from "../server/version.ts";
 import { type LoadedSettings, loadSettings } from "./config.ts";
+import { pageLink } from "./open.ts";
 import { addServeOptions } from "./serve-options.ts";
 import { UsageError } from "./usage.ts";
-
-const TOKEN_BYTES = 24;
 
 export function define(command: Command): void {
   addServeOptions(command)
@@ -25,38 +24,45 @@ environment, and the environment over the file.
 Examples:
   $ franca serve
   $ franca serve --port 8080 --default-agent claude
-  $ franca serve --host 0.0.0.0 --token "$(cat token)"`,
+  $ franca serve --host 0.0.0.0 --token-file ./token`,
     )
     .action((flags: object) => serve({ ...flags }));
 }
 
 async function serve(flags: Readonly<Record<string, unknown>>): Promise<void> {
   const settings = await loadSettings({ flags, env: process.env });
-  const { token, made } = chooseToken(settings);
+  const token = chooseToken(settings);
   checkOrigins(settings, { token });
   checkDefaultAgent(settings);
   const logger = openLogger({ level: settings.logLevel });
   const daemon = await openDaemon({ ...settings, token, logger });
   const stopping = closeOnSignals(daemon);
   process.stdout.write(`Franca ${version} listens on ${daemon.url}\n`);
-  if (made) process.stdout.write(`Token: ${token}\n`);
-  // For whoever started us in the background and waits.
-  process.send?.({ type: "listening", url: daemon.url, token: made ? token : null });
+  // For the command that started us in the background and waits.
+  process.send?.({ type: "listening", url: daemon.url });
+  sayWhoMayComeIn(daemon, { token });
   const agents = await daemon.sessions.agents();
   process.stdout.write(`Agents: ${agentsLine(agents)}\nTry, in another terminal: ${firstThingToTry(settings)}\n`);
   await stopping;
 }
 
-/** Loopback needs none; anywhere else there is always one. */
-function chooseToken({ token, host }: LoadedSettings): { token: string | null; made: boolean } {
-  if (typeof token === "string") return { token, made: false };
-  if (isLoopback(host)) return { token: null, made: false };
-  if (token === false) {
-    throw new UsageError(
-      `--no-token: ${host} can be reached from elsewhere, and without a token only loopback is served.`,
-    );
+/** The data folder's own unless another was named, or none is wanted. */
+function chooseToken({ token, host, data }: LoadedSettings): string | null {
+  if (token === null) return ensureToken(data);
+  if (token !== false) return token;
+  if (isLoopback(host)) return null;
+  throw new UsageError(
+    `--no-token: ${host} can be reached from elsewhere, and without a token only loopback is served.`,
+  );
+}
+
+/** The link holds a one-time code, so it is shown to a person at a terminal and never written to a log file. */
+function sayWhoMayComeIn({ url, logins }: Daemon, { token }: { token: string | null }): void {
+  if (token === null) {
+    process.stdout.write("Without a token, every program and every user of this machine can run commands here.\n");
+  } else if (process.stdout.isTTY) {
+    process.stdout.write(`Open ${pageLink(url, logins.makeCode().value)}\n  (works once, for 10 minutes)\n`);
   }
-  return { token: randomBytes(TOKEN_BYTES).toString("base64url"), made: true };
 }
 
 function checkOrigins({ corsAllowOrigin }: LoadedSettings, { token }: { token: string | null }): void {
@@ -93,6 +99,6 @@ function agentsLine(agents: readonly AgentSummary[]): string {
 function firstThingToTry({ data, token }: LoadedSettings): string {
   const program = process.env.npm_lifecycle_event === "start" ? "node bin/franca.js" : "franca";
   const folder = process.argv.includes("--data") ? ` --data ${data}` : "";
-  const secret = typeof token === "string" ? " --token …" : "";
+  const secret = typeof token === "string" ? " --token-file …" : "";
   return `${program} run${folder}${secret} -- demo`;
 }

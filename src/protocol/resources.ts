@@ -192,8 +192,21 @@ export type EventPage = z.infer<typeof EventPage>;
 export const NativePage = z.object({ lines: z.array(NativeLine).readonly(), hasMore: z.boolean() });
 export type NativePage = z.infer<typeof NativePage>;
 
-export const Health = z.object({ status: z.literal("ok"), version: z.string() });
+export const Health = z.object({
+  status: z.literal("ok"),
+  version: z.string(),
+  /** Only with `nonce`: the port that the daemon listens on. */
+  port: z.number().int().optional(),
+  /** Only with `nonce`: HMAC-SHA256 under the token of `franca health`, nonce and port, a line each, in hex. */
+  proof: z.string().nullable().optional(),
+});
 export type Health = z.infer<typeof Health>;
+
+export const LoginRequest = z.strictObject({ code: z.string().min(1).max(256) });
+export const LoginCode = z.object({ code: z.string(), expiresAt: z.string() });
+export type LoginCode = z.infer<typeof LoginCode>;
+export const LoginCredential = z.object({ credential: z.string(), expiresAt: z.string() });
+export type LoginCredential = z.infer<typeof LoginCredential>;
 
 export const Problem = z.object({
   type: z.string(),

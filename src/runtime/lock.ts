@@ -1,20 +1,11 @@
 /**
  * One daemon per data folder: a file that says which process it is and where it listens. A dead one's is taken over.
  */
-import {
-  closeSync,
-  linkSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
+import { closeSync, linkSync, openSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { ApiError } from "../protocol/errors.ts";
 import { isAlive, ownProcess } from "./agent/process-table.ts";
+import { openDataFolder } from "./data-folder.ts";
 
 const LOCK_FILE = "daemon.lock";
 /** Several may find the same dead lock at once; each loses at most against those who were there. */
@@ -27,34 +18,28 @@ export interface DaemonInfo {
   readonly started: string;
   /** Empty until it listens. */
   readonly url: string;
+  /** Whether clients need its token. */
+  readonly token: boolean;
 }
 
 export interface DaemonLock {
   /** It listens: others can find it now. */
-  readonly publish: (url: string) => void;
+  readonly publish: (listening: Pick<DaemonInfo, "url" | "token">) => void;
   readonly release: () => void;
 }
 
 /** Throws `session_owned` naming the daemon that has the folder. */
 export function lockDaemon(folder: string): DaemonLock {
-  makeFolder(folder);
+  openDataFolder(folder);
   const file = join(folder, LOCK_FILE);
   const own = ownProcess();
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
-    if (create(file, { ...own, url: "" })) return held(file, own);
+    if (create(file, { ...own, url: "", token: true })) return held(file, own);
     const other = read(file);
     if (other !== null && isAlive(other)) throw isTaken(folder, other);
     takeAway(file, other);
   }
   throw new ApiError("storage_error", `${file} could not be taken: remove it if no Franca daemon runs on ${folder}.`);
-}
-
-function makeFolder(folder: string): void {
-  try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
-  } catch (error) {
-    throw new ApiError("storage_error", `${folder} cannot be made a data folder: choose another.`, { cause: error });
-  }
 }
 
 /** The daemon that listens for this folder, or null. */
@@ -63,9 +48,9 @@ export async function daemonOf(folder: string): Promise<DaemonInfo | null> {
   return info !== null && info.url !== "" && isAlive(info) ? info : null;
 }
 
-function held(file: string, own: Omit<DaemonInfo, "url">): DaemonLock {
+function held(file: string, own: Omit<DaemonInfo, "url" | "token">): DaemonLock {
   return {
-    publish: (url) => replace(file, { ...own, url }),
+    publish: (listening) => replace(file, { ...own, ...listening }),
     release() {
       const info = read(file);
       if (info?.pid === own.pid && info.started === own.started) rmSync(file, { force: true });
@@ -126,13 +111,16 @@ function takeAway(file: string, dead: DaemonInfo | null): void {
 function read(file: string): DaemonInfo | null {
   try {
     const info: unknown = JSON.parse(readFileSync(file, "utf8"));
-    return isInfo(info) ? info : null;
+    return isInfo(info) ? { ...info, token: info.token !== false } : null;
   } catch {
     return null;
   }
 }
 
-const isInfo = (value: unknown): value is DaemonInfo =>
+/** A daemon of an older version says nothing of tokens. */
+type WrittenInfo = Omit<DaemonInfo, "token"> & { readonly token?: unknown };
+
+const isInfo = (value: unknown): value is WrittenInfo =>
   typeof value === "object" &&
   value !== null &&
   "pid" in value &&

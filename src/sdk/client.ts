@@ -5,6 +5,7 @@ import type {
   CreatedSession,
   CreateSession,
   Health,
+  LoginCode,
   ModelList,
   ModeSummary,
   SessionSummary,
@@ -51,6 +52,10 @@ export interface Client {
   readonly statusChanges: (options?: { readonly signal?: AbortSignal }) => AsyncIterable<StatusChange>;
   /** The events of all sessions, reconnecting where the stream was cut. */
   readonly events: (options?: FollowAllOptions) => AsyncIterable<PlacedEvent>;
+  /** A one-time code, with which a page logs in (`POST /v1/login`). */
+  readonly makeLoginCode: () => Promise<LoginCode>;
+  /** Logs out all pages. */
+  readonly revokeLogins: () => Promise<void>;
   /** Prometheus' text. */
   readonly metrics: () => Promise<string>;
   readonly openapi: () => Promise<unknown>;
@@ -76,6 +81,8 @@ export function connect(options: ConnectOptions): Client {
     statuses: async () => new Map((await sessions()).map(({ sessionId, status }) => [sessionId, status])),
     statusChanges: (follow = {}) => statusChanges(http, follow),
     events: (follow = {}) => followAll(http, follow),
+    makeLoginCode: () => http.json("/v1/login/codes", { method: "POST" }),
+    revokeLogins: async () => void (await http.request("/v1/login", { method: "DELETE" })),
     metrics: async () => (await http.request("/metrics")).text(),
     openapi: () => http.json("/openapi.json"),
   };

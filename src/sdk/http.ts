@@ -1,11 +1,18 @@
 /** Requests to a daemon: addresses, the token, problems as errors, streams that reconnect where they were cut. */
 import { ApiError, type ErrorCode, errorStatus } from "../protocol/errors.ts";
+import { findCredential, ImpostorError } from "./credential.ts";
 import { readServerSentEvents, type ServerSentEvent } from "./sse.ts";
 
 export interface ConnectOptions {
   /** Where the daemon listens, for example `http://127.0.0.1:7717`. */
   readonly url: string;
-  readonly token?: string;
+  /**
+   * The daemon's token, or a page credential. Absent: on Node, the token of the data folder, for a daemon on this
+   * machine. `false`: none is sent.
+   */
+  readonly token?: string | false;
+  /** The data folder to find the token in (FRANCA_DATA, else the user's own). */
+  readonly data?: string;
   /** Instead of the platform's own. */
   readonly fetch?: typeof globalThis.fetch;
 }
@@ -24,17 +31,27 @@ export interface Http {
   readonly json: <T>(path: string, options?: RequestOptions) => Promise<T>;
 }
 
-export function openHttp({ url, token, fetch = globalThis.fetch }: ConnectOptions): Http {
+export function openHttp({ url, fetch = globalThis.fetch, ...options }: ConnectOptions): Http {
   const base = url.replace(/\/+$/, "");
+  let found: Promise<string | null> | null = null;
+  const credential = (): Promise<string | null> => {
+    // A daemon that could not be asked is asked again by the next request.
+    found ??= reach(base, () => findCredential({ ...options, base, fetch })).catch((error: unknown) => {
+      found = null;
+      throw error;
+    });
+    return found;
+  };
   const request = async (path: string, options: RequestOptions = {}): Promise<Response> => {
     const { method = "GET", body, headers, query, signal } = options;
+    const token = path === "/v1/health" ? null : await credential();
     const response = await send(
       fetch,
       { base, path: `${path}${queryText(query)}` },
       {
         method,
         headers: {
-          ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+          ...(token === null ? {} : { authorization: `Bearer ${token}` }),
           ...(body === undefined ? {} : { "content-type": "application/json" }),
           ...headers,
         },
@@ -59,10 +76,14 @@ interface Target {
 }
 
 async function send(fetch: typeof globalThis.fetch, { base, path }: Target, init: RequestInit): Promise<Response> {
+  return reach(base, () => fetch(`${base}${path}`, init), init.signal);
+}
+
+async function reach<T>(base: string, work: () => Promise<T>, signal?: AbortSignal | null): Promise<T> {
   try {
-    return await fetch(`${base}${path}`, init);
+    return await work();
   } catch (error) {
-    if (init.signal?.aborted === true) throw error;
+    if (signal?.aborted === true || error instanceof ApiError || error instanceof ImpostorError) throw error;
     const reason = error instanceof Error && error.cause instanceof Error ? error.cause.message : String(error);
     throw new UnreachableError(`No daemon answers at ${base}: ${reason.trim()}`, { cause: error });
   }

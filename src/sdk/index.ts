@@ -11,5 +11,6 @@ export {
   type StatusChange,
   statusAfter,
 } from "./client.ts";
+export { ImpostorError } from "./credential.ts";
 export { type ConnectOptions, UnreachableError } from "./http.ts";
 export type { FollowOptions, PageOptions, PromptOptions, Session } from "./session.ts";

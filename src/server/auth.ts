@@ -1,5 +1,6 @@
-/** Who may speak to the daemon: the token, the Host header on loopback, and the origins of browsers. */
-import { createHash, timingSafeEqual } from "node:crypto";
+/** Who may speak to the daemon: the token, the Host header on loopback, and which pages of a browser. */
+import { createHash, createHmac, timingSafeEqual } from "node:crypto";
+import type { IncomingHttpHeaders } from "node:http";
 import { isIP } from "node:net";
 import { ApiError } from "../protocol/errors.ts";
 
@@ -21,12 +22,30 @@ export function tokenOf(authorization: string | undefined): string | null {
   return colon === -1 ? null : decoded.slice(colon + 1);
 }
 
-export function checkToken(authorization: string | undefined, { token }: { token: string }): void {
+export interface TokenCheck {
+  readonly token: string;
+  /** Page credentials count as well. */
+  readonly accepts: (credential: string) => boolean;
+}
+
+export function checkToken(authorization: string | undefined, { token, accepts }: TokenCheck): void {
   const given = tokenOf(authorization);
   if (given === null) {
-    throw new ApiError("token_invalid", "This daemon needs its token: send `Authorization: Bearer <token>`.");
+    throw new ApiError(
+      "token_invalid",
+      "This daemon needs its token: send `Authorization: Bearer <token>` (`franca token` prints it).",
+    );
   }
-  if (!tokenMatches(given, { token })) throw new ApiError("token_invalid", "The token is not this daemon's.");
+  if (tokenMatches(given, { token }) || accepts(given)) return;
+  throw new ApiError("token_invalid", "The token is not this daemon's: `franca token` prints the right one.");
+}
+
+/**
+ * Shows that we know the token without sending it. The port is part of it: what listens on another port cannot pass
+ * our answer on as its own.
+ */
+export function proofOf({ token, nonce, port }: { token: string; nonce: string; port: number }): string {
+  return createHmac("sha256", token).update(`franca health\n${nonce}\n${port}`).digest("hex");
 }
 
 export function isLoopback(host: string): boolean {
@@ -50,24 +69,41 @@ function hostName(host: string): string {
   return host.startsWith("[") ? host.slice(0, host.indexOf("]") + 1) : (host.split(":")[0] ?? "");
 }
 
-/** `*` opens the daemon to every origin. */
+/** `*` opens the daemon to every origin. An opaque origin (`null`) is nobody's, so it is never let in. */
 export function originAllowed(origin: string, { allowed }: { allowed: readonly string[] }): boolean {
-  return allowed.includes("*") || allowed.includes(origin);
+  return origin !== "null" && (allowed.includes("*") || allowed.includes(origin));
 }
 
-export interface OriginCheck {
-  readonly origin: string | undefined;
-  readonly host: string | undefined;
+export interface SiteCheck {
+  readonly headers: IncomingHttpHeaders;
   readonly method: string;
   readonly allowed: readonly string[];
+  /** The path is a static file, which does nothing by itself. */
+  readonly isStatic: boolean;
 }
 
-/** A foreign page may send a POST without asking first, so closed CORS alone would not keep it from changing things. */
-export function checkOrigin({ origin, host, method, allowed }: OriginCheck): void {
-  if (origin === undefined || method === "GET" || method === "HEAD") return;
-  if (origin === `http://${host}` || origin === `https://${host}` || originAllowed(origin, { allowed })) return;
-  throw new ApiError(
-    "origin_not_allowed",
-    `Pages of ${origin} may not change anything here; start the daemon with --cors-allow-origin ${origin}.`,
-  );
+/**
+ * No page but our own, on any method: a foreign page may send requests without asking first, so closed CORS alone
+ * would not keep it from having an effect. Programs that are no browser send neither header.
+ */
+export function checkSite({ headers, method, allowed, isStatic }: SiteCheck): void {
+  const { origin, host } = headers;
+  if (origin !== undefined) {
+    const isOwn = origin === `http://${host}` || origin === `https://${host}`;
+    if (!isOwn && !originAllowed(origin, { allowed })) throw refused(`Pages of ${origin}`, origin);
+    return;
+  }
+  const site = headers["sec-fetch-site"];
+  if (site === undefined || site === "same-origin" || site === "none") return;
+  const isNavigation = method === "GET" && headers["sec-fetch-mode"] === "navigate";
+  if (isNavigation && isStatic && headers["sec-fetch-dest"] === "document") return;
+  throw refused("Pages of other sites", "<origin>");
 }
+
+const refused = (who: string, origin: string): ApiError =>
+  new ApiError(
+    "origin_not_allowed",
+    origin === "null"
+      ? "Pages without an origin of their own (sandboxed frames, files) may not use this daemon."
+      : `${who} may not use this daemon; to let them in, start it with --cors-allow-origin ${origin}.`,
+  );

@@ -15,15 +15,18 @@ import {
 import { createMock } from "../mock/index.ts";
 import { ApiError } from "../protocol/errors.ts";
 import type { FinishTodos } from "../protocol/resources.ts";
+import { openDataFolder } from "../runtime/data-folder.ts";
 import { type DaemonLock, lockDaemon } from "../runtime/lock.ts";
 import { type Logger, silentLogger } from "../runtime/logger.ts";
 import type { PluginEntry } from "../runtime/plugins/plugins.ts";
 import type { Sessions } from "../runtime/session/contract.ts";
 import { openSessions } from "../runtime/session/sessions.ts";
 import { routes } from "./api/index.ts";
-import { isLoopback } from "./auth.ts";
+import { isLoopback, proofOf } from "./auth.ts";
 import { type Connections, watchConnections } from "./connections.ts";
+import { homeSurface } from "./home.ts";
 import { createHttpServer, type Surface } from "./http.ts";
+import { type Logins, openLogins } from "./logins.ts";
 import { openMetrics } from "./metrics.ts";
 import { removeAttachments } from "./opencode/attachments.ts";
 import { openCodeSurface } from "./opencode/index.ts";
@@ -63,6 +66,7 @@ const nowhere: Address = { url: null, token: null };
 export async function openRuntime(options: OpenRuntime): Promise<Sessions> {
   const { data, store, durability, watchdogMs, passEnv, token, role, stop, logger = silentLogger } = options;
   const { plugins: entries = [], builtin = {}, finishTodos, configFolder = process.cwd(), address = nowhere } = options;
+  if (store !== "memory") openDataFolder(data);
   const plugged = entries.length === 0 ? null : await openPlugged({ entries, base: configFolder, logger, address });
   const outputs = join(data, "outputs");
   const sessions: Sessions = await openSessions({
@@ -125,6 +129,7 @@ export interface Daemon {
   readonly url: string;
   readonly port: number;
   readonly sessions: Sessions;
+  readonly logins: Logins;
   /** Nothing more is accepted, writes are finished, agents are stopped, streams end. */
   readonly close: () => Promise<void>;
 }
@@ -139,13 +144,20 @@ export async function openDaemon(options: DaemonOptions): Promise<Daemon> {
   let sessions: Sessions | null = null;
   try {
     const address: Address = { url: null, token };
+    const logins = openLogins({ folder: store === "memory" ? null : data });
+    const listening = { port: 0 };
     sessions = await openRuntime({ ...options, role: "daemon", stop: null, address });
     const { metrics, done } = openMetrics({ sessions, signal: stopped.signal });
     const server = createHttpServer({
-      door: { host, token, corsOrigins: options.corsAllowOrigin },
+      door: { host, token, accepts: logins.accepts, corsOrigins: options.corsAllowOrigin },
       context: {
         sessions,
         metrics,
+        logins,
+        prove: (nonce) => ({
+          port: listening.port,
+          proof: token === null ? null : proofOf({ token, nonce, port: listening.port }),
+        }),
         logger,
         version,
         defaultAgent: options.defaultAgent,
@@ -158,12 +170,13 @@ export async function openDaemon(options: DaemonOptions): Promise<Daemon> {
     });
     const connections = watchConnections(server);
     const bound = await listen(server, { host, port });
+    listening.port = bound.port;
     const url = urlOf({ host, port: bound.port });
     address.url = url;
-    lock?.publish(url);
+    lock?.publish({ url, token: token !== null });
     logger.info("daemon.started", { url, version });
     const close = once(() => closeDaemon({ server, connections, sessions, stopped, metricsDone: done, lock, logger }));
-    return { url, port: bound.port, sessions, close };
+    return { url, port: bound.port, sessions, logins, close };
   } catch (error) {
     stopped.abort();
     await sessions?.close();
@@ -180,6 +193,7 @@ const attachmentsIn = ({ data, store }: Pick<RuntimeSettings, "data" | "store">)
 function surfacesOf(options: DaemonOptions): readonly Surface[] {
   const { opencodeRoot, opencodeMessages, opencodeDeltas } = options;
   return [
+    homeSurface,
     openCodeSurface({
       attachments: attachmentsIn(options),
       root: opencodeRoot ?? false,

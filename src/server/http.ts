@@ -5,7 +5,7 @@ import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
 import { type Context, Hono, type Next } from "hono";
 import { ApiError } from "../protocol/errors.ts";
 import { SessionId } from "../protocol/ids.ts";
-import { checkHost, checkOrigin, checkToken, isLoopback, originAllowed } from "./auth.ts";
+import { checkHost, checkSite, checkToken, isLoopback, originAllowed } from "./auth.ts";
 import { asApiError, problemResponse } from "./problem.ts";
 import { check, readJson } from "./request.ts";
 import { type Answer, honoPath, type Route, type ServerContext } from "./route.ts";
@@ -17,14 +17,16 @@ export type App = Hono<Environment>;
 export interface Surface {
   readonly name: string;
   readonly mount: (app: App, context: ServerContext) => void;
-  /** Paths that need no token: static files. */
-  readonly open?: (path: string) => boolean;
+  /** Static files: they need no token, and a link on another site may lead to them. */
+  readonly isStatic?: (path: string) => boolean;
 }
 
 export interface Door {
   /** The address we are bound to decides whether the Host header is checked. */
   readonly host: string;
   readonly token: string | null;
+  /** Whether a page credential is valid. */
+  readonly accepts: (credential: string) => boolean;
   readonly corsOrigins: readonly string[];
 }
 
@@ -35,12 +37,23 @@ export interface HttpOptions {
   readonly surfaces: readonly Surface[];
 }
 
+/** How long a request may take to arrive: its headers, and all of it. Answers may take as long as they need. */
+const HEADERS_MS = 10_000;
+const REQUEST_MS = 60_000;
+const CHECK_MS = 5_000;
+/** Further connections are closed at once, so that open ones keep working. */
+const MAX_CONNECTIONS = 4_096;
+
 const JSON_TYPE = "application/json; charset=utf-8";
 
 export function createHttpServer(options: HttpOptions): Server {
   const app = createApp(options);
   const listener = getRequestListener(app.fetch, { overrideGlobalObjects: false });
-  const server = createServer((incoming, outgoing) => void listener(incoming, outgoing));
+  const server = createServer(
+    { headersTimeout: HEADERS_MS, requestTimeout: REQUEST_MS, connectionsCheckingInterval: CHECK_MS },
+    (incoming, outgoing) => void listener(incoming, outgoing),
+  );
+  server.maxConnections = MAX_CONNECTIONS;
   server.on("clientError", (_error, socket) => {
     if (socket.writable) socket.end("HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n");
   });
@@ -49,9 +62,13 @@ export function createHttpServer(options: HttpOptions): Server {
 
 export function createApp({ door, context, routes, surfaces }: HttpOptions): App {
   const app: App = new Hono<Environment>();
-  const open = new Set(routes.filter(({ doc }) => doc.open === true).map(({ path }) => path));
-  const isOpen = (path: string): boolean => open.has(path) || surfaces.some((surface) => surface.open?.(path) === true);
-  app.use("*", (c, next) => admit(c, next, { door, isOpen }));
+  const open = new Set(routes.filter(({ doc }) => doc.open === true).map(({ method, path }) => `${method} ${path}`));
+  const isStatic = (path: string): boolean => surfaces.some((surface) => surface.isStatic?.(path) === true);
+  const isOpen = (method: string, path: string): boolean => {
+    if (method === "GET" || method === "HEAD") return open.has(`get ${path}`) || isStatic(path);
+    return open.has(`${method.toLowerCase()} ${path}`);
+  };
+  app.use("*", (c, next) => admit(c, next, { door, isOpen, isStatic }));
   for (const route of routes) {
     app.on(route.method.toUpperCase(), honoPath(route.path), (c) => answer(c, route, context));
   }
@@ -74,23 +91,33 @@ export function createApp({ door, context, routes, surfaces }: HttpOptions): App
 const noRoute = ({ method, path }: { readonly method: string; readonly path: string }): ApiError =>
   new ApiError("not_found", `There is no route ${method} ${path}. GET /openapi.json describes those there are.`);
 
+interface Admission {
+  readonly door: Door;
+  /** What needs no token. */
+  readonly isOpen: (method: string, path: string) => boolean;
+  readonly isStatic: (path: string) => boolean;
+}
+
 /** The door. Its headers are set on the node response, so that streams written straight on it carry them too. */
 async function admit(
   c: Context<Environment>,
   next: Next,
-  { door, isOpen }: { door: Door; isOpen: (path: string) => boolean },
+  { door, isOpen, isStatic }: Admission,
 ): Promise<Response | undefined> {
   const { incoming, outgoing } = c.env;
-  const { host, origin, authorization } = incoming.headers;
+  const { headers } = incoming;
+  const { host, origin, authorization } = headers;
   const method = incoming.method ?? "GET";
   outgoing.setHeader("x-content-type-options", "nosniff");
+  outgoing.setHeader("cross-origin-resource-policy", "same-origin");
   if (isLoopback(door.host)) checkHost(host);
   if (origin !== undefined && originAllowed(origin, { allowed: door.corsOrigins })) {
     allowOrigin(outgoing, origin);
     if (isPreflight(incoming)) return new Response(null, { status: 204 });
   }
-  checkOrigin({ origin, host, method, allowed: door.corsOrigins });
-  if (door.token !== null && !isOpen(c.req.path)) checkToken(authorization, { token: door.token });
+  checkSite({ headers, method, allowed: door.corsOrigins, isStatic: isStatic(c.req.path) });
+  const { token, accepts } = door;
+  if (token !== null && !isOpen(method, c.req.path)) checkToken(authorization, { token, accepts });
   await next();
   return undefined;
 }

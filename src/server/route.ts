@@ -10,12 +10,16 @@ import type { ErrorCode } from "../protocol/errors.ts";
 import { type SessionId, sessionId } from "../protocol/ids.ts";
 import type { Logger } from "../runtime/logger.ts";
 import type { Sessions } from "../runtime/session/contract.ts";
+import type { Logins } from "./logins.ts";
 import type { Metrics } from "./metrics.ts";
 
 /** What every route may use. */
 export interface ServerContext {
   readonly sessions: Sessions;
   readonly metrics: Metrics;
+  readonly logins: Logins;
+  /** What shows a client that this daemon knows the token; null without one. */
+  readonly prove: (nonce: string) => { readonly port: number; readonly proof: string | null };
   readonly logger: Logger;
   readonly version: string;
   /** The agent of sessions that name none, on surfaces where that is possible. */

@@ -160,10 +160,10 @@ test("sessions: show, export, events, prune and delete", async () => {
 
 test("where a daemon holds the data folder, commands talk to it", async () => {
   const home = temporaryFolder();
-  const { url, child } = await serve({ home, args: ["--port", "0"] });
+  const { url, child, token } = await serve({ home, args: ["--port", "0"] });
   const ran = await franca(["run", "--", "echo through the daemon"], { home });
   expect(ran.stdout).toBe("through the daemon\n");
-  const { sessions } = (await (await fetch(`${url}/v1/sessions`)).json()) as { sessions: { sessionId: string }[] };
+  const { sessions } = (await fetchJson(`${url}/v1/sessions`, token)) as { sessions: { sessionId: string }[] };
   expect(sessions).toHaveLength(1);
   const id = sessions[0]?.sessionId ?? "";
   const attached = await franca(["attach", id], { home, input: "echo typed here\n" });
@@ -175,7 +175,11 @@ test("where a daemon holds the data folder, commands talk to it", async () => {
   const second = await franca(["serve", "--port", "0"], { home });
   expect([second.code, second.stderr]).toEqual([1, expect.stringContaining(url)]);
   const elsewhere = temporaryFolder();
-  const remote = await franca(["sessions", "list", "--json", "--attach", url], { home: elsewhere });
+  const stranger = await franca(["sessions", "list", "--json", "--attach", url], { home: elsewhere });
+  expect([stranger.code, stranger.stderr]).toEqual([1, expect.stringContaining("franca token")]);
+  const tokenFile = join(home, "share", "franca", "token");
+  const known = ["sessions", "list", "--json", "--attach", url, "--token-file", tokenFile];
+  const remote = await franca(known, { home: elsewhere });
   expect(JSON.parse(remote.stdout).sessions).toMatchObject([{ sessionId: id }]);
   const dead = await franca(["sessions", "list", "--attach", "http://127.0.0.1:1"], { home: elsewhere });
   expect([dead.code, dead.stderr]).toEqual([1, expect.stringContaining("No daemon answers at http://127.0.0.1:1")]);
@@ -209,9 +213,10 @@ test("serve refuses what is unsafe or impossible", async () => {
   const home = temporaryFolder();
   const { url } = await serve({ home: temporaryFolder(), args: ["--port", "0"] });
   const port = new URL(url).port;
-  const [open, origins, busy, unwritable, level, agent] = await Promise.all([
+  const [open, origins, opaque, busy, unwritable, level, agent] = await Promise.all([
     franca(["serve", "--host", "0.0.0.0", "--no-token"], { home }),
-    franca(["serve", "--cors-allow-origin", "*"], { home }),
+    franca(["serve", "--no-token", "--cors-allow-origin", "*"], { home }),
+    franca(["serve", "--cors-allow-origin", "null"], { home }),
     franca(["serve", "--port", port], { home }),
     franca(["serve", "--port", "0", "--data", "/proc/version/franca"], { home }),
     franca(["serve", "--log-level", "loud"], { home }),
@@ -219,6 +224,7 @@ test("serve refuses what is unsafe or impossible", async () => {
   ]);
   expect([open.code, open.stderr]).toEqual([2, expect.stringContaining("--no-token")]);
   expect([origins.code, origins.stderr]).toEqual([2, expect.stringContaining("--cors-allow-origin")]);
+  expect([opaque.code, opaque.stderr]).toEqual([2, expect.stringContaining("--cors-allow-origin")]);
   expect([busy.code, busy.stderr]).toEqual([1, expect.stringContaining(`Port ${port}`)]);
   expect([unwritable.code, unwritable.stderr]).toEqual([1, expect.stringContaining("/proc/version/franca")]);
   expect(level.code).toBe(2);
@@ -236,3 +242,7 @@ test("daemon start, status and stop", async () => {
   expect((await franca(["daemon", "stop"], { home })).stdout).toBe("The daemon is stopped.\n");
   expect((await franca(["daemon", "status"], { home })).code).toBe(1);
 });
+
+async function fetchJson(url: string, token: string | null): Promise<unknown> {
+  return (await fetch(url, { headers: { authorization: `Bearer ${token}` } })).json();
+}

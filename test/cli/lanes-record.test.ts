@@ -70,8 +70,8 @@ test("opencode: says how to get OpenCode where it is missing, and which agents t
 
 test("opencode: opens this machine's own TUI, on the agent of the session that is named", async () => {
   const home = temporaryFolder();
-  const { url } = await serve({ home, args: ["--port", "0", "--default-agent", "builtin"] });
-  const session = await connect({ url }).create({ agent: "mock", directory: home });
+  const { url, token } = await serve({ home, args: ["--port", "0", "--default-agent", "builtin"] });
+  const session = await connect({ url, token: token ?? false }).create({ agent: "mock", directory: home });
   const { opencodeId } = await session.get();
   const bin = join(home, "bin");
   mkdirSync(bin);

@@ -104,8 +104,8 @@ test("a wrong configuration names the key", async () => {
 test("the list of agents says whether the builtin agent has what it needs", async () => {
   const home = temporaryFolder();
   const found = async (env: Record<string, string>) => {
-    const { url } = await serve({ home: temporaryFolder(), args: ["--port", "0"], env });
-    return (await connect({ url }).agents()).find(({ id }) => id === "builtin");
+    const { url, token } = await serve({ home: temporaryFolder(), args: ["--port", "0"], env });
+    return (await connect({ url, token: token ?? false }).agents()).find(({ id }) => id === "builtin");
   };
   expect(await found({ ANTHROPIC_API_KEY: "key" })).toMatchObject({ installed: true, credentialsAvailable: true });
   expect(await found({ HOME: home })).toMatchObject({ installed: true, credentialsAvailable: false });

@@ -54,7 +54,7 @@ describe.each(documents)("$file", ({ file, curl, code, terminal }) => {
     const lines = commands(file, { heading: curl }).filter((line) => line.startsWith("curl"));
     expect(lines).toHaveLength(3);
     const output: string[] = [];
-    for (const line of lines) output.push(await run(shell, "sh", ["-c", line.replaceAll(PRINTED_URL, shell.url)]));
+    for (const line of lines) output.push(await run(shell, "bash", ["-c", line.replaceAll(PRINTED_URL, shell.url)]));
     expect(output[0]).toContain('"healthy":true');
     expect(output[1]).toMatch(/"type":"turn.ended"/);
     expect(JSON.parse(output[2] ?? "")).toMatchObject({ hasMore: false });

@@ -12,7 +12,7 @@ const CLIENTS = 3;
 
 test("kill -9 in mid-flood ten times, clients reconnecting: nothing seen is missing, nothing comes twice", async () => {
   const home = temporaryFolder();
-  const start = (port: string): Promise<ServedDaemon> => serve({ home, args: ["--port", port] });
+  const start = (port: string): Promise<ServedDaemon> => serve({ home, args: ["--port", port, "--no-token"] });
   let daemon = await start("0");
   const { url } = daemon;
   const { port } = new URL(url);
@@ -62,14 +62,14 @@ test("kill -9 in mid-flood ten times, clients reconnecting: nothing seen is miss
 
 test("kill -9 in mid-turn: OpenCode's TUI, which does not say what it heard, is told how the turn ended", async () => {
   const home = temporaryFolder();
-  const first = await serve({ home, args: ["--port", "0"] });
+  const first = await serve({ home, args: ["--port", "0", "--no-token"] });
   const { port } = new URL(first.url);
   const session = await connect({ url: first.url }).create({ agent: "mock", directory: home });
   for await (const { type } of session.ask("long 1000")) if (type === "item.delta") break;
   const gone = once(first.child, "exit");
   first.child.kill("SIGKILL");
   await gone;
-  const { url } = await serve({ home, args: ["--port", port] });
+  const { url } = await serve({ home, args: ["--port", port, "--no-token"] });
 
   const { opencodeId = "" } = await session.get();
   const tui = await listenLikeOpenCode(`${url}/opencode`, { path: "/global/event" });

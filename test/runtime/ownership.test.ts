@@ -135,7 +135,7 @@ describe("the daemon's lock", () => {
   test("is held by one, names it, and is found once it listens", async () => {
     const lock = lockDaemon(folder);
     expect(await daemonOf(folder)).toBeNull();
-    lock.publish("http://127.0.0.1:1234");
+    lock.publish({ url: "http://127.0.0.1:1234", token: true });
     expect(await daemonOf(folder)).toMatchObject({ url: "http://127.0.0.1:1234", pid: process.pid });
     expect(() => lockDaemon(folder)).toThrow(/runs on .* already \(process \d+, http:\/\/127\.0\.0\.1:1234\)/);
     lock.release();

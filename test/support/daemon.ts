@@ -1,6 +1,7 @@
 /** Daemons for tests: inside the test's process for most, as a process of their own for those that are killed. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { onTestFinished } from "vitest";
@@ -61,6 +62,8 @@ export interface ServeOptions {
 export interface ServedDaemon {
   readonly child: ChildProcess;
   readonly url: string;
+  /** Null when it was started without one. */
+  readonly token: string | null;
   /** What it printed until it listened. */
   readonly firstLine: string;
 }
@@ -81,7 +84,9 @@ export async function serve({ home, args = [], env = {} }: ServeOptions): Promis
   ])) as [string];
   const url = /http:\/\/\S+/.exec(firstLine)?.[0];
   if (url === undefined) throw new Error(`No address in ${JSON.stringify(firstLine)}`);
-  return { child, url, firstLine };
+  const file = join(home, "share", "franca", "token");
+  const token = args.includes("--no-token") || !existsSync(file) ? null : readFileSync(file, "utf8").trim();
+  return { child, url, token, firstLine };
 }
 
 export interface Ran {

@@ -1,13 +1,28 @@
 /** Routes about the daemon itself: health, metrics, and the description of all routes. */
+import { z } from "zod";
 import { Health } from "../../protocol/resources.ts";
 import { defineRoute, json, type Route } from "../route.ts";
+
+const NONCE = /^[A-Za-z0-9_-]{16,128}$/;
 
 const health = defineRoute({
   method: "get",
   path: "/v1/health",
-  doc: { id: "health", tag: "Daemon", summary: "Whether the daemon answers", errors: [], answers: "json", open: true },
+  doc: {
+    id: "health",
+    tag: "Daemon",
+    summary: "Whether the daemon answers",
+    description:
+      "With `nonce`, the daemon proves that it knows the token, so that a client can check whom it speaks to before " +
+      "it sends anything secret. `proof` is null when the daemon runs without a token.",
+    errors: [],
+    answers: "json",
+    open: true,
+  },
+  query: z.strictObject({ nonce: z.string().regex(NONCE, "a nonce is 16 to 128 letters, digits, - or _").optional() }),
   answer: Health,
-  handle: async ({ version }) => json({ status: "ok", version }),
+  handle: async ({ version, prove, query: { nonce } }) =>
+    json({ status: "ok", version, ...(nonce === undefined ? {} : prove(nonce)) }),
 });
 
 const metrics = defineRoute({

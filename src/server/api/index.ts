@@ -3,6 +3,7 @@ import type { Route } from "../route.ts";
 import { aboutRoutes } from "./about.ts";
 import { agentRoutes } from "./agents.ts";
 import { eventRoutes } from "./events.ts";
+import { loginRoutes } from "./logins.ts";
 import { sessionRoutes } from "./sessions.ts";
 import { turnRoutes } from "./turns.ts";
 
@@ -11,5 +12,6 @@ export const routes: readonly Route[] = [
   ...turnRoutes,
   ...eventRoutes,
   ...agentRoutes,
+  ...loginRoutes,
   ...aboutRoutes,
 ];

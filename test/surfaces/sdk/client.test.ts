@@ -2,7 +2,7 @@
 import { createServer, connect as dial, type Socket } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
 import type { UniversalEvent } from "../../../src/protocol/events.ts";
-import { ApiError, connect, UnreachableError } from "../../../src/sdk/index.ts";
+import { ApiError, connect, ImpostorError, UnreachableError } from "../../../src/sdk/index.ts";
 import { startDaemon } from "../../support/daemon.ts";
 
 /** Cuts every connection after so many bytes from the daemon. */
@@ -73,7 +73,8 @@ test("the stream of a turn goes on after a cut, and the prompt runs once", async
 
 test("errors carry the daemon's code; where nobody answers it is said", async () => {
   const daemon = await startDaemon({ token: "right" });
-  await expect(connect({ url: daemon.url, token: "wrong" }).sessions()).rejects.toMatchObject({
+  await expect(connect({ url: daemon.url, token: "wrong" }).sessions()).rejects.toBeInstanceOf(ImpostorError);
+  await expect(connect({ url: daemon.url, token: false }).sessions()).rejects.toMatchObject({
     name: "ApiError",
     code: "token_invalid",
     status: 401,

@@ -39,6 +39,8 @@ TEXT_SETTINGS = {
     "mode": "--mode",
     "permission_mode": "--permission-mode",
     "attach": "--attach",
+    "data": "--data",
+    "token_file": "--token-file",
 }
 
 

@@ -1,0 +1,72 @@
+/**
+ * The data folder is private to its user: made with 0700, tightened when its rights are wider, refused when it is
+ * another user's. It holds the daemon's token, in a file that only its user can read.
+ */
+import { randomBytes } from "node:crypto";
+import { chmodSync, linkSync, lstatSync, mkdirSync, readFileSync, rmSync, type Stats, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { ApiError } from "../protocol/errors.ts";
+
+const TOKEN_FILE = "token";
+const TOKEN_BYTES = 32;
+/** Rights of anybody but the owner. */
+const OTHERS = 0o077;
+
+export function openDataFolder(folder: string): void {
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    const stats = lstatSync(`${folder}/.`);
+    refuseForeign(folder, stats);
+    if ((stats.mode & OTHERS) !== 0) chmodSync(folder, 0o700);
+  } catch (error) {
+    if (error instanceof ApiError) throw error;
+    throw new ApiError("storage_error", `${folder} cannot be used as the data folder (${reasonOf(error)}).`, {
+      cause: error,
+    });
+  }
+}
+
+/** The token of a data folder; null when none was made yet. */
+export function readToken(folder: string): string | null {
+  const file = join(folder, TOKEN_FILE);
+  const stats = lstatSync(file, { throwIfNoEntry: false });
+  if (stats === undefined) return null;
+  refuseForeign(file, stats);
+  const token = readFileSync(file, "utf8").trim();
+  return token === "" ? null : token;
+}
+
+/** Made at the first start. A token that other users could read is replaced: it may be known to them. */
+export function ensureToken(folder: string): string {
+  openDataFolder(folder);
+  const file = join(folder, TOKEN_FILE);
+  const stats = lstatSync(file, { throwIfNoEntry: false });
+  // Empty when a former start was cut off by a full disk.
+  if (stats !== undefined && ((stats.mode & OTHERS) !== 0 || stats.size === 0)) rmSync(file);
+  return readToken(folder) ?? makeToken(file);
+}
+
+/** Of several processes that make it at once, one wins and all use its token. */
+function makeToken(file: string): string {
+  const draft = `${file}.${process.pid}`;
+  writeFileSync(draft, `${randomBytes(TOKEN_BYTES).toString("base64url")}\n`, { mode: 0o600, flag: "wx" });
+  try {
+    linkSync(draft, file);
+  } catch (error) {
+    if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error;
+  } finally {
+    rmSync(draft, { force: true });
+  }
+  return readFileSync(file, "utf8").trim();
+}
+
+function refuseForeign(path: string, { uid }: Stats): void {
+  const own = process.getuid?.();
+  if (own === undefined || uid === own) return;
+  throw new ApiError(
+    "storage_error",
+    `${path} belongs to another user (id ${uid}): choose a data folder of your own with --data.`,
+  );
+}
+
+const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -1,0 +1,60 @@
+/** Routes by which a page logs in: a one-time code made with the token, exchanged for a credential of the page. */
+import { LoginCode, LoginCredential, LoginRequest } from "../../protocol/resources.ts";
+import { defineRoute, empty, json, type Route } from "../route.ts";
+
+const login = defineRoute({
+  method: "post",
+  path: "/v1/login",
+  doc: {
+    id: "login",
+    tag: "Daemon",
+    summary: "Exchange a one-time code for a page credential",
+    description:
+      "The credential is sent as `Authorization: Bearer …`. It is valid for 30 days, or until `franca token revoke`.",
+    errors: ["token_invalid"],
+    answers: "json",
+    open: true,
+  },
+  body: LoginRequest,
+  answer: LoginCredential,
+  handle: async ({ logins, body: { code } }) => {
+    const { value, expiresAt } = logins.exchange(code);
+    return json({ credential: value, expiresAt });
+  },
+});
+
+const makeCode = defineRoute({
+  method: "post",
+  path: "/v1/login/codes",
+  doc: {
+    id: "makeLoginCode",
+    tag: "Daemon",
+    summary: "Make a one-time login code",
+    description: "Valid once, for 10 minutes. `franca open` puts it into the fragment of the page's address.",
+    errors: [],
+    answers: "json",
+  },
+  answer: LoginCode,
+  handle: async ({ logins }) => {
+    const { value, expiresAt } = logins.makeCode();
+    return json({ code: value, expiresAt });
+  },
+});
+
+const revoke = defineRoute({
+  method: "delete",
+  path: "/v1/login",
+  doc: {
+    id: "revokeLogins",
+    tag: "Daemon",
+    summary: "End all page credentials and login codes",
+    errors: [],
+    answers: "empty",
+  },
+  handle: async ({ logins }) => {
+    logins.revoke();
+    return empty();
+  },
+});
+
+export const loginRoutes: readonly Route[] = [login, makeCode, revoke];
