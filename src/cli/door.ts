@@ -93,7 +93,7 @@ export async function daemonAddress({ flags, env }: OpenDoorOptions): Promise<st
 async function addressOf({ store, data }: LoadedSettings, { flags, env }: OpenDoorOptions): Promise<string | null> {
   const url = typeof flags.attach === "string" ? flags.attach : env.FRANCA_URL;
   if (url !== undefined && url !== "") return url;
-  const { daemonOf } = await import("../runtime/lock.ts");
+  const { daemonOf } = await import("../runtime/daemon/lock.ts");
   const daemon = store === "memory" ? null : await daemonOf(data);
   return daemon?.url ?? null;
 }

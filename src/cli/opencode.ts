@@ -6,7 +6,7 @@ import { join, resolve } from "node:path";
 import type { Command } from "commander";
 import { opencode } from "../adapters/opencode/index.ts";
 import { openBinaries } from "../runtime/agent/binaries.ts";
-import { daemonOf } from "../runtime/lock.ts";
+import { daemonOf } from "../runtime/daemon/lock.ts";
 import { silentLogger } from "../runtime/logger.ts";
 import { findCredential } from "../sdk/credential.ts";
 import { type LoadedSettings, loadSettings } from "./config.ts";

@@ -1,8 +1,8 @@
-/** A session's id as the name of a folder: ids may hold anything, slashes and dots that lead elsewhere among it. */
+/** A session's id as the name of a folder: ids may hold any character, including slashes and dots. */
 import { hashHex } from "../core/hash.ts";
 
 const NAME_LENGTH = 60;
 
-/** A name to recognise the session by, and one that no other session has. */
+/** Readable, and different for every session. */
 export const folderName = (session: string): string =>
   `${session.replaceAll(/[^\w-]/g, "_").slice(0, NAME_LENGTH)}-${hashHex(session)}`;

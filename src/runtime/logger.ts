@@ -1,4 +1,4 @@
-/** What the edges print: a dotted past-tense event name and fields. Pino stands behind it, loaded when it is wanted. */
+/** What the edges print: a dotted past-tense event name and fields, written by Pino, which is loaded on first use. */
 import { createRequire } from "node:module";
 import type { Redactor } from "./redact.ts";
 
@@ -17,7 +17,7 @@ export const silentLogger: Logger = { debug: ignore, info: ignore, warn: ignore,
 
 export interface LoggerOptions {
   readonly level: LogLevel;
-  /** Values we hold never reach the output. */
+  /** Secrets we hold never reach the output. */
   readonly redactor?: Redactor;
   readonly destination?: { readonly write: (line: string) => void };
 }

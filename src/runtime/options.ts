@@ -19,13 +19,13 @@ export interface RuntimeOptions {
   /** Where agents are installed (`franca agents install`). */
   readonly toolsFolder: string;
   /**
-   * A daemon takes up what dead owners left: it ends their turns and runs their queues, now and while it runs. An
-   * embedded runtime beside others ends the turns of dead owners when it starts, and runs only what it is asked to.
+   * A daemon recovers the sessions of dead owners, at its start and while it runs: it ends their turns and runs their
+   * queues. An embedded runtime ends the turns of dead owners at its start, and runs only the prompts it is given.
    */
   readonly role: "daemon" | "embedded";
   /** The version of the code: checkpoints of another one are rebuilt. */
   readonly version: string;
-  /** What sessions get that ask for nothing else. */
+  /** Defaults for sessions that choose nothing else. */
   readonly policy?: Partial<TurnPolicy>;
   /** Names of our environment passed on to agents besides the usual ones. */
   readonly passEnv?: readonly string[];
@@ -35,18 +35,18 @@ export interface RuntimeOptions {
   readonly idleMs?: number;
   /** How an agent is stopped: milliseconds after the interrupt. */
   readonly stop?: { readonly terminateMs: number; readonly killMs: number };
-  /** Which models an agent has whose adapter does not say; without it, none are listed. */
+  /** The models of an agent whose adapter has no list; without it, none are listed. */
   readonly models?: (agent: string) => Promise<{
     readonly models: readonly ModelSummary[];
     readonly defaultModel?: string;
   }>;
-  /** Whether an agent that runs inside this process has what it needs to run; null leaves it open. */
+  /** Whether an agent that runs inside this process has the credentials it needs; null when that is not known. */
   readonly credentials?: (agent: string) => boolean | null;
-  /** Asked when a turn is about to settle; sessions get `askPlugins` in their policy when it is there. */
+  /** Called when a turn is about to settle; with it, sessions have `askPlugins` in their policy. */
   readonly settle?: (settlement: Settlement) => Promise<readonly Proposal[]>;
-  /** A session was deleted: what others keep for it can go too. */
+  /** A session was deleted: whatever else is stored for it can be deleted too. */
   readonly onDeleted?: (session: SessionId) => Promise<void>;
-  /** Where sessions work that name no directory. */
+  /** The directory of sessions that name none. */
   readonly directory?: string;
 }
 
@@ -56,7 +56,7 @@ export interface SqliteStore {
   readonly durability?: "normal" | "full";
   /** New prompts are refused, and running turns ended, when the log has grown to this. */
   readonly quotaBytes?: number;
-  /** The log's file may not grow beyond this, whatever happens: as on a disk of that size. */
+  /** The log's file never grows beyond this, as on a disk of that size. */
   readonly maxBytes?: number;
 }
 

@@ -5,19 +5,19 @@
 
 export const REDACTED = "[redacted]";
 
-/** Shorter values are words that occur by chance: replacing them would destroy text and hide nothing. */
+/** Shorter values occur in ordinary text by chance: replacing them would damage it and hide nothing. */
 const SHORTEST = 8;
 const KEY_LIKE = /(^|_)(API_?KEY|KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS?|AUTH|COOKIE|PRIVATE)(_|$)/i;
 
-/** Names that say what kind of plain thing they hold: replacing a model's name in every event would help nobody. */
+/** Names of variables that hold no secret: replacing a model's name in every event would help nobody. */
 const PLAIN_NAME = /(^|_)(MODEL|MODE|ENV|LEVEL|REGION|PROFILE|HOST|PORT|USER|NAME|VERSION|LANG|DIR|PATH|HOME|TERM)$/i;
 
 export interface Redactor {
-  /** Text for people: stderr, messages. */
+  /** Plain text: stderr, messages. */
   readonly text: (text: string) => string;
-  /** One native line, as text and as the value it was parsed to, both without what we hold. */
+  /** One native line, as text and as the parsed value, both redacted. */
   readonly line: (line: NativeText) => NativeText;
-  /** A value that was parsed already; the same value when it holds nothing of ours. */
+  /** A parsed value; the same value when there is nothing to redact. */
   readonly value: (value: unknown) => unknown;
 }
 
@@ -71,14 +71,14 @@ function needlesOf({ token, sessionEnv = {}, environment = {} }: Held): string[]
   const needles = new Set<string>();
   for (const value of values) {
     needles.add(value);
-    // As it stands inside a JSON string.
+    // Escaped as inside a JSON string.
     needles.add(JSON.stringify(value).slice(1, -1));
   }
-  // The longest first, so that one value inside another does not leave a rest behind.
+  // The longest first, so that a value which contains another one is replaced whole.
   return [...needles].sort((a, b) => b.length - a.length);
 }
 
-/** A session's variable is a secret, unless its name is no key's and it plainly is a place, a word or a number. */
+/** A session's variable counts as a secret, unless its name is harmless and its value a path, a word or a number. */
 function isSecret(name: string, value: string): boolean {
   if (value.length < SHORTEST) return false;
   return KEY_LIKE.test(name) || !(PLAIN_NAME.test(name) || isPlace(value) || /^([a-z]+|[\d.]+)$/.test(value));

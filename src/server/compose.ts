@@ -15,8 +15,8 @@ import {
 import { createMock } from "../mock/index.ts";
 import { ApiError } from "../protocol/errors.ts";
 import type { FinishTodos } from "../protocol/resources.ts";
+import { type DaemonLock, lockDaemon } from "../runtime/daemon/lock.ts";
 import { openDataFolder } from "../runtime/data-folder.ts";
-import { type DaemonLock, lockDaemon } from "../runtime/lock.ts";
 import { type Logger, silentLogger } from "../runtime/logger.ts";
 import type { PluginEntry } from "../runtime/plugins/plugins.ts";
 import type { Sessions } from "../runtime/session/contract.ts";

@@ -66,11 +66,11 @@ describe.skipIf(program === "")("what is asked beside turns is read from a recor
     const { id } = begun;
     await turn(lab.sessions, id, "first");
     const message_id = messageOf(await turn(lab.sessions, id, "second"), "user");
-    const answer = await lab.sessions.ask(id, { word: "revert", message_id });
+    const answer = await lab.sessions.sideRequest(id, { word: "revert", message_id });
     expect(answer).toMatchObject({ status: 200, body: { revert: { messageID: message_id } } });
-    await lab.sessions.ask(id, { word: "unrevert" });
+    await lab.sessions.sideRequest(id, { word: "unrevert" });
     expect((await lab.sessions.get(id)).revert).toBeNull();
-    await lab.sessions.ask(id, { word: "revert", message_id });
+    await lab.sessions.sideRequest(id, { word: "revert", message_id });
     expect((await lab.sessions.get(id)).revert).toMatchObject({ message_id });
     const events = await turn(lab.sessions, id, "third");
     const told = events.flatMap((event) => (event.type === "session.updated" ? [event.data] : []));
@@ -86,13 +86,13 @@ describe.skipIf(program === "")("what is asked beside turns is read from a recor
       says("All is well."),
     ]);
     const { id } = begun;
-    const noted = await lab.sessions.ask(id, { word: "note", request: { text: "for your information" } });
+    const noted = await lab.sessions.sideRequest(id, { word: "note", request: { text: "for your information" } });
     expect(noted.status).toBe(200);
     const events = await wholeLog(lab.sessions, id);
     expect(texts(events, "user")).toEqual(["for your information"]);
     expect(events.some(({ type }) => type === "turn.started")).toBe(false);
     const message_id = messageOf(events, "user");
-    expect(await lab.sessions.ask(id, { word: "remove", message_id })).toEqual({ status: 200, body: true });
+    expect(await lab.sessions.sideRequest(id, { word: "remove", message_id })).toEqual({ status: 200, body: true });
     expect((await lab.sessions.get(id)).items).toEqual([]);
     const schema = { type: "object", properties: { answer: { type: "number" } }, required: ["answer"] };
     const format = { type: "json_schema", schema };
@@ -108,7 +108,7 @@ describe.skipIf(program === "")("what is asked beside turns is read from a recor
     const { id } = await lab.begin([says("One.")], {
       env: { ...lab.environment, OPENCODE_SERVER_URL: "http://127.0.0.1:9" },
     });
-    await expect(lab.sessions.ask(id, { word: "share" })).rejects.toMatchObject({ code: "stream_error" });
+    await expect(lab.sessions.sideRequest(id, { word: "share" })).rejects.toMatchObject({ code: "stream_error" });
     expect((await lab.sessions.get(id)).status).toBe("idle");
   });
 });

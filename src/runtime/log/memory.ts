@@ -2,12 +2,12 @@
 import { ApiError } from "../../protocol/errors.ts";
 import type { SessionId } from "../../protocol/ids.ts";
 import type { NativeLine, SessionSummary } from "../../protocol/resources.ts";
+import { isSameProcess } from "../process-identity.ts";
 import type { EventGroup } from "../session/contract.ts";
 import { firstAfter } from "./codec/group.ts";
 import { parseNative } from "./codec/native-packing.ts";
 import type { Append, Checkpoint, EventLog, Owner, Run, SessionSettings, StoredPrompt } from "./contract.ts";
 import { type Book, memoryProjections } from "./memory-projections.ts";
-import { isSame } from "./sqlite-records.ts";
 import { noSession } from "./sqlite-store.ts";
 
 interface Stored {
@@ -91,13 +91,13 @@ function sessions(state: State): Sessions {
     async claim(id, owner, isDead) {
       const session = stored(state, id);
       const { owner: current } = session;
-      if (current !== null && !isSame(current, owner) && !isDead(current)) return current;
+      if (current !== null && !isSameProcess(current, owner) && !isDead(current)) return current;
       session.owner = owner;
       return owner;
     },
     async release(id, owner) {
       const session = state.sessions.get(id);
-      if (session !== undefined && session.owner !== null && isSame(session.owner, owner)) session.owner = null;
+      if (session !== undefined && session.owner !== null && isSameProcess(session.owner, owner)) session.owner = null;
     },
     size: () => state.all.reduce((bytes, group) => bytes + (group?.packed.length ?? 0), 0),
   };

@@ -4,6 +4,7 @@ import type { Prompt } from "../../protocol/commands.ts";
 import { ApiError } from "../../protocol/errors.ts";
 import { sessionId } from "../../protocol/ids.ts";
 import type { SessionSummary } from "../../protocol/resources.ts";
+import { isSameProcess } from "../process-identity.ts";
 import type { EventLog, Owner, PromptStatus, Run, SessionRecord, SessionSettings, StoredPrompt } from "./contract.ts";
 import { integer, type Row, text } from "./database.ts";
 import { idIn, noSession, type Store } from "./sqlite-store.ts";
@@ -59,7 +60,7 @@ function sessions(store: Store): SessionRecords {
         const row = prepare("SELECT owner_pid, owner_started FROM sessions WHERE id = ?").get(id);
         if (row === undefined) throw noSession(id);
         const current = ownerIn(row, "owner");
-        if (current !== null && !isSame(current, owner) && !isDead(current)) return current;
+        if (current !== null && !isSameProcess(current, owner) && !isDead(current)) return current;
         const update = "UPDATE sessions SET owner_pid = ?, owner_started = ? WHERE id = ?";
         prepare(update).run(owner.pid, owner.started, id);
         return owner;
@@ -172,5 +173,3 @@ function ownerIn(row: Row, name: "owner" | "leader"): Owner | null {
   const pid = row[`${name}_pid`];
   return pid === null || pid === undefined ? null : { pid: Number(pid), started: text(row, `${name}_started`) };
 }
-
-export const isSame = (a: Owner, b: Owner): boolean => a.pid === b.pid && a.started === b.started;

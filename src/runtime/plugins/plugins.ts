@@ -1,4 +1,4 @@
-/** Loads plugins and runs their hooks. A plugin that throws, hangs or talks nonsense is reported and skipped. */
+/** Loads plugins and runs their hooks. A plugin that throws, hangs or returns invalid data is reported and skipped. */
 import { createJiti } from "jiti";
 import {
   type Hook,

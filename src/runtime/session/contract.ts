@@ -1,4 +1,4 @@
-/** The two contracts of the runtime: the event log below, and the one door to sessions above it. */
+/** The one door to sessions: what callers may ask, and what they get back. */
 
 import type { AgentMode } from "../../core/capabilities.ts";
 import type { Ask, Attachment, PermissionReply, PromptExtras } from "../../protocol/commands.ts";
@@ -42,20 +42,20 @@ export interface PromptRequest {
   readonly idempotencyKey?: string;
   /** A client's own id for the user message. */
   readonly clientId?: string;
-  /** For agents that understand it; others are refused with a word on which do. */
+  /** Only for agents that support it; for others the prompt is refused, naming the agents that do. */
   readonly extras?: PromptExtras;
 }
 
 /** An agent, and the settings that depend on it. */
 export type AgentChoice = Pick<CreateSession, "agent" | "model" | "variant" | "agentMode" | "permissionMode">;
 
-/** What may be asked of an agent beside its turns. */
-export type AskRequest =
+/** A request to the agent outside its turns. */
+export type SideRequest =
   | Exclude<Ask, { readonly word: "note" }>
   | { readonly word: "note"; readonly request: PromptRequest };
 
-/** What the agent itself said to it, a refusal too. */
-export interface AskAnswer {
+/** The agent's own answer, which may be a refusal. */
+export interface SideAnswer {
   readonly status: number;
   readonly body: unknown;
 }
@@ -68,12 +68,12 @@ export interface PromptReceipt {
   readonly sequence: number;
 }
 
-/** The one door: commands enter here, events leave here. Every method throws `ApiError` for what a caller can mend. */
+/** The one door: commands enter here, events leave here. Every method throws `ApiError` for what a caller can fix. */
 export interface Sessions {
   create(id: SessionId, options: CreateSession): Promise<CreatedSession>;
   list(): Promise<readonly SessionSummary[]>;
   get(id: SessionId, page?: { readonly itemsBefore?: string; readonly limit?: number }): Promise<SessionDetail>;
-  /** `standIn`: the title is not somebody's choice, and gives way to the agent's. */
+  /** `standIn`: nobody chose the title, so the agent's own title may replace it. */
   update(id: SessionId, change: UpdateSession, options?: { readonly standIn?: boolean }): Promise<void>;
   /** Gives a session that has not begun to another agent; of its settings those of the old agent are dropped. */
   changeAgent(id: SessionId, choice: AgentChoice): Promise<void>;
@@ -91,9 +91,9 @@ export interface Sessions {
   /** At the end of the conversation; or before the message `at`, for agents that can. */
   fork(id: SessionId, into: SessionId, options?: { readonly at?: string }): Promise<void>;
   /** Resolves with the agent's own answer; what it changed in the session is in the log by then. */
-  ask(id: SessionId, request: AskRequest): Promise<AskAnswer>;
+  sideRequest(id: SessionId, request: SideRequest): Promise<SideAnswer>;
   stopContinuing(id: SessionId): Promise<void>;
-  /** Something beside the turn failed (a plugin, say): told in the session as an error that ends nothing. */
+  /** Something outside the turn failed (a plugin, say): recorded as an error event that ends nothing. */
   notice(id: SessionId, notice: { readonly message: string; readonly code: string }): Promise<void>;
   terminate(id: SessionId): Promise<void>;
   delete(id: SessionId): Promise<void>;
@@ -110,11 +110,11 @@ export interface Sessions {
   follow(id: SessionId, follow: Follow): AsyncIterable<EventGroup>;
   /** All sessions; `after` is a position. */
   followAll(follow: Follow): AsyncIterable<EventGroup>;
-  /** The newest position, for those who want only what comes. */
+  /** The newest position, to follow only what comes after it. */
   position(): number;
-  /** Sessions whose owner had died, each with its last sequence before this process put it in order. */
+  /** Sessions whose owner had died, each with its last sequence before this process recovered it. */
   readonly recovered: ReadonlyMap<SessionId, number>;
-  /** What retellings of a session put by, so that they need not begin at its first event. */
+  /** Checkpoints and records of projections, so that rendering need not begin at the first event. */
   readonly projections: Projections;
   agents(): Promise<readonly AgentSummary[]>;
   models(agent: string): Promise<{ readonly models: readonly ModelSummary[]; readonly defaultModel?: string }>;

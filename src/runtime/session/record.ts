@@ -1,4 +1,4 @@
-/** What a batch of inputs leaves to remember, encoded once: events, native lines, prompts, items, checkpoint. */
+/** What the writer stores for a batch of inputs: events, native lines, prompt states, items and a checkpoint. */
 import type { NativeRecord, SessionOutput } from "../../core/input.ts";
 import type { Snapshot } from "../../core/snapshot.ts";
 import type { UniversalEvent } from "../../protocol/events.ts";
@@ -8,12 +8,12 @@ import { openNativePacker } from "../log/codec/native-packing.ts";
 import { openPacker } from "../log/codec/packing.ts";
 import type { Append, Packed, PromptChange, SessionSettings } from "../log/contract.ts";
 import type { Redactor } from "../redact.ts";
-import { encodeSnapshot } from "./checkpoint.ts";
+import { encodeSnapshot } from "./snapshot-checkpoint.ts";
 import { itemNumber, summarise } from "./summary.ts";
 
 /** A checkpoint is made at every turn's end, and at the latest after this many events. */
 const CHECKPOINT_EVENTS = 5_000;
-/** …unless it is so large (a long text is still open) that this many times its size has not been said since. */
+/** …unless it is large (a long text is still open) and fewer than this many times its size were written since. */
 const CHECKPOINT_SHARE = 4;
 
 /** The native line at hand: what was parsed, and the text it was parsed from. */
@@ -22,16 +22,16 @@ export interface Origin {
   readonly text: string;
 }
 
-export interface Batch {
+export interface Recorder {
   readonly add: (output: SessionOutput, origin: Origin | null) => void;
-  /** How much there is so far: native lines, and events as they will be told. */
+  /** Bytes so far: native lines, and events in full. */
   readonly size: () => number;
-  /** Null when nothing needs to be remembered. */
+  /** Null when there is nothing to store. */
   readonly finish: () => Append | null;
 }
 
-/** What goes on from batch to batch. */
-export interface Pace {
+/** What is kept from one batch to the next. */
+export interface RecordState {
   eventsSinceCheckpoint: number;
   bytesSinceCheckpoint: number;
   checkpointBytes: number;
@@ -39,7 +39,7 @@ export interface Pace {
   running: PromptId | null;
 }
 
-export const startPace = (snapshot: Snapshot): Pace => ({
+export const startRecordState = (snapshot: Snapshot): RecordState => ({
   eventsSinceCheckpoint: 0,
   bytesSinceCheckpoint: 0,
   checkpointBytes: 0,
@@ -49,19 +49,19 @@ export const startPace = (snapshot: Snapshot): Pace => ({
       : promptId(snapshot.turn.prompt_id),
 });
 
-export interface BatchOptions {
+export interface RecorderOptions {
   readonly id: SessionId;
   readonly settings: SessionSettings;
   readonly snapshot: () => Snapshot;
   readonly redactor: Redactor;
-  readonly pace: Pace;
+  readonly state: RecordState;
 }
 
-// A batch is finished before another one is begun, whichever session it is of.
+// One batch is finished before the next one begins, in whichever session.
 const eventRoom = makeRoom();
 const nativeRoom = makeRoom();
 
-export function openBatch({ id, settings, snapshot, redactor, pace }: BatchOptions): Batch {
+export function openRecorder({ id, settings, snapshot, redactor, state }: RecorderOptions): Recorder {
   const noted: Noted = { prompts: [], items: [], turnEnded: false };
   const events = openLinesWriter(eventRoom);
   const packer = openPacker(events);
@@ -83,7 +83,7 @@ export function openBatch({ id, settings, snapshot, redactor, pace }: BatchOptio
         if (first === 0) first = event.sequence;
         last = event.sequence;
         packer.add(event);
-        if (event.type !== "item.delta") note(noted, { event, pace });
+        if (event.type !== "item.delta") note(noted, { event, state });
       }
       for (const record of output.native) {
         if (firstLine === 0) firstLine = record.line;
@@ -96,8 +96,8 @@ export function openBatch({ id, settings, snapshot, redactor, pace }: BatchOptio
     finish() {
       const { prompts, items, turnEnded } = noted;
       if (events.size() === 0 && native.size() === 0 && prompts.length === 0) return null;
-      pace.eventsSinceCheckpoint += events.size() === 0 ? 0 : last - first + 1;
-      pace.bytesSinceCheckpoint += packer.told();
+      state.eventsSinceCheckpoint += events.size() === 0 ? 0 : last - first + 1;
+      state.bytesSinceCheckpoint += packer.told();
       return {
         session: id,
         events: packed(events, { first, last }),
@@ -105,7 +105,7 @@ export function openBatch({ id, settings, snapshot, redactor, pace }: BatchOptio
         prompts,
         items,
         summary: summarise({ id, settings, snapshot: snapshot() }),
-        checkpoint: isDue(pace, turnEnded) ? checkpoint(pace, snapshot()) : null,
+        checkpoint: isDue(state, turnEnded) ? checkpoint(state, snapshot()) : null,
       };
     },
   };
@@ -117,7 +117,7 @@ interface Noted {
   turnEnded: boolean;
 }
 
-function note(noted: Noted, { event, pace }: { event: UniversalEvent; pace: Pace }): void {
+function note(noted: Noted, { event, state }: { event: UniversalEvent; state: RecordState }): void {
   switch (event.type) {
     case "item.completed": {
       const number = itemNumber(event.data.item.item_id);
@@ -125,31 +125,31 @@ function note(noted: Noted, { event, pace }: { event: UniversalEvent; pace: Pace
       return;
     }
     case "turn.started":
-      pace.running = event.data.prompt_id ?? null;
+      state.running = event.data.prompt_id ?? null;
       return;
     case "turn.ended":
       noted.turnEnded = true;
-      if (pace.running !== null) noted.prompts.push({ promptId: pace.running, status: "done" });
-      pace.running = null;
+      if (state.running !== null) noted.prompts.push({ promptId: state.running, status: "done" });
+      state.running = null;
       return;
     case "session.ended":
       noted.turnEnded = true;
   }
 }
 
-function isDue(pace: Pace, turnEnded: boolean): boolean {
-  if (pace.eventsSinceCheckpoint === 0) return false;
+function isDue(state: RecordState, turnEnded: boolean): boolean {
+  if (state.eventsSinceCheckpoint === 0) return false;
   if (turnEnded) return true;
-  const share = CHECKPOINT_SHARE * pace.checkpointBytes;
-  return pace.eventsSinceCheckpoint >= CHECKPOINT_EVENTS && pace.bytesSinceCheckpoint >= share;
+  const share = CHECKPOINT_SHARE * state.checkpointBytes;
+  return state.eventsSinceCheckpoint >= CHECKPOINT_EVENTS && state.bytesSinceCheckpoint >= share;
 }
 
-function checkpoint(pace: Pace, snapshot: Snapshot) {
-  const state = encodeSnapshot(snapshot);
-  pace.eventsSinceCheckpoint = 0;
-  pace.bytesSinceCheckpoint = 0;
-  pace.checkpointBytes = state.length;
-  return { sequence: snapshot.sequence, state };
+function checkpoint(state: RecordState, snapshot: Snapshot) {
+  const encoded = encodeSnapshot(snapshot);
+  state.eventsSinceCheckpoint = 0;
+  state.bytesSinceCheckpoint = 0;
+  state.checkpointBytes = encoded.length;
+  return { sequence: snapshot.sequence, state: encoded };
 }
 
 const packed = (writer: LinesWriter, { first, last }: { first: number; last: number }): Packed | null =>
@@ -159,7 +159,7 @@ function nativeText(
   { native }: NativeRecord,
   { origin, redactor }: { origin: Origin | null; redactor: Redactor },
 ): string {
-  // A line that came with newlines in it, as events over HTTP may, is written anew.
+  // A line with newlines in it (events over HTTP may have them) is encoded again.
   if (origin !== null && origin.value === native && !origin.text.includes("\n")) return origin.text;
   return JSON.stringify(redactor.value(native)) ?? "null";
 }

@@ -1,32 +1,44 @@
-/** What dead owners left behind: their processes and turns are ended, and a daemon runs their queues. */
+/** Recovery after a dead owner: its processes are stopped, its turns ended, and a daemon runs its queued prompts. */
 import type { SessionId } from "../../protocol/ids.ts";
 import { isDead } from "../agent/process-table.ts";
-import { reapRuns } from "../agent/reap.ts";
-import type { Runtime } from "../runtime.ts";
-import { putInOrder, take } from "./table.ts";
+import type { OpenSessions } from "./open-session.ts";
+import { openStored } from "./open-sessions.ts";
+import { stopOrphanedRuns } from "./process-runs.ts";
+import { isIdle, unload } from "./unload.ts";
 
-export async function recover(runtime: Runtime): Promise<void> {
-  await reapRuns(runtime);
-  const { log, options, live } = runtime;
+export async function recover(table: OpenSessions): Promise<void> {
+  const { log, options } = table.runtime;
+  await stopOrphanedRuns(table.runtime);
   const owned = await log.owned();
   const elsewhere = new Set(owned.filter(({ owner }) => !isDead(owner)).map(({ id }) => id));
   const orphaned = owned.filter(({ owner }) => isDead(owner)).map(({ id }) => id);
   const isDaemon = options.role === "daemon";
   const queued = isDaemon ? await log.sessionsWithQueue() : [];
   for (const id of new Set([...orphaned, ...queued])) {
-    if (!elsewhere.has(id) && !live.has(id)) await recoverSession(runtime, { id, runQueue: isDaemon });
+    if (!elsewhere.has(id) && !table.sessions.has(id)) await recoverSession(table, { id, runQueue: isDaemon });
   }
 }
 
 /** One session that cannot be recovered does not keep the others from it. */
-async function recoverSession(runtime: Runtime, { id, runQueue }: { id: SessionId; runQueue: boolean }): Promise<void> {
+async function recoverSession(
+  table: OpenSessions,
+  { id, runQueue }: { id: SessionId; runQueue: boolean },
+): Promise<void> {
+  const { log, logger, recovered } = table.runtime;
   try {
-    const before = await runtime.log.find(id);
-    if (runQueue) await take(runtime, id, { runQueue });
-    else await putInOrder(runtime, id);
-    if (before !== null) runtime.recovered.set(id, before.summary.lastSequence);
-    runtime.logger.info("session.recovered", { session: id });
+    const before = await log.find(id);
+    if (runQueue) await openStored(table, id, { runQueue });
+    else await recoverAndUnload(table, id);
+    if (before !== null) recovered.set(id, before.summary.lastSequence);
+    logger.info("session.recovered", { session: id });
   } catch (error) {
-    runtime.logger.warn("session.not_recovered", { session: id, error });
+    logger.warn("session.not_recovered", { session: id, error });
   }
+}
+
+/** For an embedded runtime, which runs only what it is asked to. */
+async function recoverAndUnload(table: OpenSessions, id: SessionId): Promise<void> {
+  const open = await openStored(table, id, { runQueue: false });
+  await open.writer.flushed();
+  if (isIdle(open)) await unload(table, open);
 }

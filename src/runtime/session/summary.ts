@@ -1,4 +1,4 @@
-/** A session as it is listed and shown, from its snapshot and what it was made with. */
+/** Summary and detail of a session for lists and views, from its snapshot and its settings. */
 import { itemsOf, type Snapshot } from "../../core/snapshot.ts";
 import type { SessionId } from "../../protocol/ids.ts";
 import type { Item } from "../../protocol/items.ts";

@@ -1,7 +1,7 @@
 /** What is asked of the agent beside turns: taking back and bringing back, sharing, removing messages. */
 import { z } from "zod";
 import { ApiError } from "../../protocol/errors.ts";
-import type { AskRequest } from "../../runtime/session/contract.ts";
+import type { SideRequest } from "../../runtime/session/contract.ts";
 import { json, notSupported, type OpenCodeAnswer, type OpenCodeCall, type OpenCodeRoute } from "./call.ts";
 import type { Live } from "./live.ts";
 import { infoOf, liveOf } from "./sessions.ts";
@@ -47,7 +47,7 @@ async function revert(call: OpenCodeCall): Promise<OpenCodeAnswer> {
 }
 
 /** Answered with the session as it stands afterwards, or with the agent's own refusal. */
-async function change(call: OpenCodeCall, request: AskRequest): Promise<OpenCodeAnswer> {
+async function change(call: OpenCodeCall, request: SideRequest): Promise<OpenCodeAnswer> {
   const live = await liveOf(call);
   const { refusal } = await put(call, { live, request });
   return refusal ?? json(await infoOf(call, live));
@@ -66,12 +66,12 @@ const TOLD_MS = 30_000;
 /** When the agent has answered, what it changed is in the log; when all of it was told, clients know. */
 export async function put(
   call: OpenCodeCall,
-  { live, request }: { live: Live; request: AskRequest },
+  { live, request }: { live: Live; request: SideRequest },
 ): Promise<{ readonly refusal: OpenCodeAnswer | null; readonly body: unknown }> {
   if (call.params.sessionID !== live.openCodeId) {
     throw notSupported("This is the session of a subagent: ask it of the session that the subagent works for.");
   }
-  const { status, body } = await call.sessions.ask(live.id, request);
+  const { status, body } = await call.sessions.sideRequest(live.id, request);
   if (status >= 400) return { refusal: { json: body, status }, body };
   const { lastSequence } = await call.sessions.get(live.id, { limit: 0 });
   const signal = AbortSignal.any([call.stopped, AbortSignal.timeout(TOLD_MS)]);

@@ -1,17 +1,15 @@
-/**
- * One daemon per data folder: a file that says which process it is and where it listens. A dead one's is taken over.
- */
+/** One daemon per data folder: a lock file with its process and address. The lock of a dead process is replaced. */
 import { closeSync, linkSync, openSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { ApiError } from "../protocol/errors.ts";
-import { isAlive, ownProcess } from "./agent/process-table.ts";
-import { openDataFolder } from "./data-folder.ts";
+import { ApiError } from "../../protocol/errors.ts";
+import { isAlive, ownProcess } from "../agent/process-table.ts";
+import { openDataFolder } from "../data-folder.ts";
 
 const LOCK_FILE = "daemon.lock";
-/** Several may find the same dead lock at once; each loses at most against those who were there. */
+/** Several processes may find the same dead lock at once; each loses at most once to each of the others. */
 const ATTEMPTS = 20;
-/** Taking a dead lock away is a matter of microseconds. */
-const TAKING_MS = 2_000;
+/** Deleting a dead lock takes microseconds; a guard file older than this was left by a crash. */
+const GUARD_MS = 2_000;
 
 export interface DaemonInfo {
   readonly pid: number;
@@ -23,12 +21,12 @@ export interface DaemonInfo {
 }
 
 export interface DaemonLock {
-  /** It listens: others can find it now. */
+  /** The daemon listens: clients can find it now. */
   readonly publish: (listening: Pick<DaemonInfo, "url" | "token">) => void;
   readonly release: () => void;
 }
 
-/** Throws `session_owned` naming the daemon that has the folder. */
+/** Throws `session_owned`, naming the daemon that holds the folder. */
 export function lockDaemon(folder: string): DaemonLock {
   openDataFolder(folder);
   const file = join(folder, LOCK_FILE);
@@ -36,8 +34,8 @@ export function lockDaemon(folder: string): DaemonLock {
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
     if (create(file, { ...own, url: "", token: true })) return held(file, own);
     const other = read(file);
-    if (other !== null && isAlive(other)) throw isTaken(folder, other);
-    takeAway(file, other);
+    if (other !== null && isAlive(other)) throw lockedBy(folder, other);
+    deleteDead(file, other);
   }
   throw new ApiError("storage_error", `${file} could not be taken: remove it if no Franca daemon runs on ${folder}.`);
 }
@@ -58,14 +56,14 @@ function held(file: string, own: Omit<DaemonInfo, "url" | "token">): DaemonLock 
   };
 }
 
-const isTaken = (folder: string, { pid, url }: DaemonInfo): ApiError =>
+const lockedBy = (folder: string, { pid, url }: DaemonInfo): ApiError =>
   new ApiError(
     "session_owned",
     `A Franca daemon runs on ${folder} already (process ${pid}${url === "" ? "" : `, ${url}`}): ` +
       "use that one, stop it, or choose another data folder.",
   );
 
-/** The link is the test and the taking in one: of several, exactly one succeeds, and nobody reads half a file. */
+/** A hard link tests and locks in one operation: exactly one process succeeds, and nobody reads half a file. */
 function create(file: string, info: DaemonInfo): boolean {
   const draft = `${file}.${process.pid}`;
   writeFileSync(draft, JSON.stringify(info), { mode: 0o600 });
@@ -86,14 +84,14 @@ function replace(file: string, info: DaemonInfo): void {
   renameSync(draft, file);
 }
 
-/** Only the lock that was found dead: one that somebody has just made in its place stays. */
-function takeAway(file: string, dead: DaemonInfo | null): void {
+/** Only the lock that was found dead: one that another process has just created in its place stays. */
+function deleteDead(file: string, dead: DaemonInfo | null): void {
   const guard = `${file}.taking`;
   try {
     closeSync(openSync(guard, "wx"));
   } catch {
-    // Somebody is at it, or died at it.
-    if (Date.now() - (statSync(guard, { throwIfNoEntry: false })?.mtimeMs ?? Date.now()) > TAKING_MS) {
+    // Another process is deleting it, or crashed while it was.
+    if (Date.now() - (statSync(guard, { throwIfNoEntry: false })?.mtimeMs ?? Date.now()) > GUARD_MS) {
       rmSync(guard, { force: true });
     }
     return;

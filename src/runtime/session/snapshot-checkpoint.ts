@@ -1,4 +1,4 @@
-/** A session's snapshot as text, and a session rebuilt from the latest one and the events after it. */
+/** Checkpoints of a session's snapshot: encoded as text, and loaded with the events after it applied. */
 import { emptySnapshot, type Snapshot, snapshotFold } from "../../core/snapshot.ts";
 import type { SessionId } from "../../protocol/ids.ts";
 import { eventsOf } from "../log/codec/group.ts";
@@ -24,7 +24,7 @@ type Plain = Omit<Snapshot, "items" | "texts" | "permissions" | "questions"> & {
 type Key<Name extends keyof Snapshot> = Snapshot[Name] extends Map<infer K, unknown> ? K : never;
 type Entry<Name extends keyof Snapshot> = Snapshot[Name] extends Map<never, infer V> ? V : never;
 
-/** Null for one that other code wrote: a version may gain fields before it is released. */
+/** Null for a checkpoint with other fields: a version may gain fields before it is released. */
 function decodeSnapshot(text: string): Snapshot | null {
   const plain: Plain = JSON.parse(text);
   if (fieldsOf(plain) !== fieldsOf(emptySnapshot())) return null;
@@ -39,7 +39,7 @@ function decodeSnapshot(text: string): Snapshot | null {
 
 const fieldsOf = (value: object): string => Object.keys(value).sort().join();
 
-/** Checkpoint and tail. Without a usable checkpoint the whole session is read, bit by bit. */
+/** Without a usable checkpoint the whole session is read, a part at a time. */
 export async function loadSnapshot(log: EventLog, id: SessionId): Promise<Snapshot> {
   const checkpoint = await log.checkpoint(id);
   const snapshot = (checkpoint === null ? null : decodeSnapshot(checkpoint.state)) ?? emptySnapshot();

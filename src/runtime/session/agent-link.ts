@@ -1,4 +1,4 @@
-/** A session's way to its agent: opened when the machine asks, ended when it asks, one after the other. */
+/** The link from a session to its agent: connected and stopped when the turn machine asks, one after the other. */
 import type { Adapter } from "../../core/adapter.ts";
 import type { Exit, Send } from "../../core/agent-io.ts";
 import type { SessionInput } from "../../core/input.ts";
@@ -12,27 +12,28 @@ import { type Pool, type SharedConnection, sharingKey } from "../agent/connectio
 import { type Rung, SWEEP_LADDER } from "../agent/process-tree.ts";
 import type { InProcessTable } from "../options.ts";
 
-/** How much of an agent's refusal is told. */
+/** How much of an agent's refusal is reported. */
 const EXCERPT_LENGTH = 500;
 
-export interface LinkOptions extends Omit<Opening, "listener" | "options"> {
+export interface AgentLinkOptions extends Omit<Opening, "listener" | "options"> {
   readonly adapter: Adapter;
   readonly inProcess: InProcessTable;
   readonly pool: Pool;
   readonly feed: (input: SessionInput) => void;
   /** Lines and responses; false when the session is behind. */
-  readonly hear: (heard: Exclude<Heard, { type: "disconnected" }>) => boolean;
+  readonly receive: (heard: Exclude<Heard, { type: "disconnected" }>) => boolean;
 }
 
-export interface Link {
+export interface AgentLink {
   readonly connect: (options: LaunchOptions) => void;
   readonly perform: (send: Send) => void;
   readonly resume: () => void;
-  /** The machine wants it gone. `quiet`: its turn is over, so what the dying agent still says is for nobody. */
-  readonly stop: (options: { readonly quiet: boolean }) => void;
-  /** Nobody needs it: ends it without hurry. The session hears of it unless `unheard`. */
-  readonly end: (options: { readonly unheard: boolean }) => Promise<void>;
-  readonly own: (thread: string) => void;
+  /** The turn machine stops the agent. `turnOver`: its last lines are ignored, since no turn is open. */
+  readonly stop: (options: { readonly turnOver: boolean }) => void;
+  /** Stops the agent gently. The session gets no further input from it, not even that it disconnected. */
+  readonly stopSilently: () => Promise<void>;
+  /** On a shared connection, the native session whose lines belong to this session. */
+  readonly own: (nativeSession: string) => void;
   readonly isOpen: () => boolean;
   readonly isShared: () => boolean;
 }
@@ -40,7 +41,7 @@ export interface Link {
 interface Current {
   readonly connection: Connection;
   readonly shared: SharedConnection | null;
-  /** The session has let go of it: whatever still comes is for nobody. */
+  /** The session does not use it any more: whatever still comes is ignored. */
   dropped: boolean;
 }
 
@@ -48,24 +49,26 @@ interface State {
   current: Current | null;
   /** Stops and starts follow each other: the next waits for the one before. */
   chain: Promise<void>;
-  /** Grows with every stop, so that a connection that was being opened knows that it is not wanted any more. */
+  /** Grows with every stop: a connection that was being opened meanwhile is stopped as soon as it is open. */
   generation: number;
-  quiet: boolean;
-  unheard: boolean;
-  /** The machine asked for the end and has not heard of it yet. */
-  awaited: boolean;
+  /** Lines and responses are ignored. */
+  ignoresInput: boolean;
+  /** The next `disconnected` is not passed on. */
+  ignoresExit: boolean;
+  /** The turn machine has asked for a stop and waits for `disconnected`. */
+  awaitsExit: boolean;
   /** Requests without which the session cannot go on. */
   readonly vital: Set<string>;
 }
 
-export function openLink(options: LinkOptions): Link {
+export function openAgentLink(options: AgentLinkOptions): AgentLink {
   const state: State = {
     current: null,
     chain: Promise.resolve(),
     generation: 0,
-    quiet: false,
-    unheard: false,
-    awaited: false,
+    ignoresInput: false,
+    ignoresExit: false,
+    awaitsExit: false,
     vital: new Set(),
   };
   const next = (work: () => Promise<void>): Promise<void> => {
@@ -74,9 +77,9 @@ export function openLink(options: LinkOptions): Link {
     });
     return state.chain;
   };
-  const close = (ladder?: readonly Rung[], kill = false): Promise<void> => {
+  const stop = (ladder?: readonly Rung[], kill = false): Promise<void> => {
     state.generation += 1;
-    return next(() => closeCurrent(state, { options, ladder, kill }));
+    return next(() => stopCurrent(state, { options, ladder, kill }));
   };
   return {
     connect(launchOptions) {
@@ -88,32 +91,32 @@ export function openLink(options: LinkOptions): Link {
       state.current?.connection.perform(send);
     },
     resume: () => state.current?.connection.resume(),
-    stop({ quiet }) {
-      state.quiet = quiet;
-      state.awaited = true;
-      // An agent that did not obey is ended even if others share it: "stop" means stop.
-      void close(undefined, !quiet);
+    stop({ turnOver }) {
+      state.ignoresInput = turnOver;
+      state.awaitsExit = true;
+      // An agent that did not obey an abort is stopped even if other sessions share it.
+      void stop(undefined, !turnOver);
     },
-    end({ unheard }) {
-      state.unheard = unheard;
-      state.quiet = unheard;
-      return close(SWEEP_LADDER);
+    stopSilently() {
+      state.ignoresExit = true;
+      state.ignoresInput = true;
+      return stop(SWEEP_LADDER);
     },
-    own: (thread) => state.current?.shared?.own(thread),
+    own: (nativeSession) => state.current?.shared?.own(nativeSession),
     isOpen: () => state.current !== null,
     isShared: () => state.current?.shared !== null && state.current !== null,
   };
 }
 
 interface Connecting {
-  readonly options: LinkOptions;
+  readonly options: AgentLinkOptions;
   readonly launchOptions: LaunchOptions;
   readonly generation: number;
 }
 
 async function connect(state: State, { options, launchOptions, generation }: Connecting): Promise<void> {
   if (generation !== state.generation) return;
-  state.quiet = false;
+  state.ignoresInput = false;
   state.vital.clear();
   const early: Heard[] = [];
   let current: Current | null = null;
@@ -132,10 +135,10 @@ async function connect(state: State, { options, launchOptions, generation }: Con
     return;
   }
   state.current = opened;
-  // A stop that came meanwhile is next in line and ends it.
+  // A stop that came meanwhile runs next and stops it.
   if (generation === state.generation) {
     options.feed({ type: "connected", first: opened.first, options: launchOptions, at: Date.now() });
-  } else state.quiet = true;
+  } else state.ignoresInput = true;
   current = opened;
   for (const heard of early) receive(state, { options, heard, current });
 }
@@ -183,7 +186,7 @@ function exitOf(error: unknown): Exit {
 }
 
 interface Receiving<H extends Heard> {
-  readonly options: LinkOptions;
+  readonly options: AgentLinkOptions;
   readonly heard: H;
   readonly current: Current;
 }
@@ -196,15 +199,15 @@ function receive(state: State, { options, heard, current }: Receiving<Heard>): b
     disconnected(state, { options, exit: heard.exit });
     return true;
   }
-  if (state.quiet) return true;
-  const keepsUp = options.hear(heard);
+  if (state.ignoresInput) return true;
+  const keepsUp = options.receive(heard);
   if (heard.type === "response" && state.vital.delete(heard.id) && (heard.status === 0 || heard.status >= 400)) {
     refuse(state, { options, heard, current });
   }
   return keepsUp;
 }
 
-/** The session cannot be had from this agent: for it the connection is over, whoever else uses it. */
+/** The agent refuses the session: the session is disconnected, while others keep a shared connection. */
 function refuse(state: State, { options, heard, current }: Receiving<Extract<Heard, { type: "response" }>>): void {
   const { status, body } = heard;
   const excerpt = (JSON.stringify(body) ?? "").slice(0, EXCERPT_LENGTH);
@@ -218,26 +221,26 @@ function refuse(state: State, { options, heard, current }: Receiving<Extract<Hea
 const leave = ({ shared, connection }: Current, ladder: readonly Rung[] | undefined): Promise<void> =>
   shared === null ? connection.stop(ladder) : shared.leave(ladder);
 
-function disconnected(state: State, { options, exit }: { options: LinkOptions; exit: Exit }): void {
-  const { unheard } = state;
-  state.unheard = false;
-  state.awaited = false;
-  if (!unheard) options.feed({ type: "disconnected", exit, at: Date.now() });
+function disconnected(state: State, { options, exit }: { options: AgentLinkOptions; exit: Exit }): void {
+  const { ignoresExit } = state;
+  state.ignoresExit = false;
+  state.awaitsExit = false;
+  if (!ignoresExit) options.feed({ type: "disconnected", exit, at: Date.now() });
 }
 
-interface ClosingLink {
-  readonly options: LinkOptions;
+interface Stopping {
+  readonly options: AgentLinkOptions;
   readonly ladder: readonly Rung[] | undefined;
-  /** End the connection itself, even if it is shared. */
+  /** Stop the connection itself, even if it is shared. */
   readonly kill: boolean;
 }
 
-async function closeCurrent(state: State, { options, ladder, kill }: ClosingLink): Promise<void> {
+async function stopCurrent(state: State, { options, ladder, kill }: Stopping): Promise<void> {
   const { current } = state;
   if (current === null) {
-    // There was none any more, or none yet: the machine waits to hear so.
-    if (state.awaited) disconnected(state, { options, exit: noExit });
-    state.unheard = false;
+    // There was none any more, or none yet, and the turn machine still waits for the exit.
+    if (state.awaitsExit) disconnected(state, { options, exit: noExit });
+    state.ignoresExit = false;
     return;
   }
   if (current.shared === null || kill) return current.connection.stop(ladder);

@@ -1,0 +1,114 @@
+/** Builds an open session from its stored state: fold, writer and agent link, connected to each other. */
+import type { Adapter } from "../../core/adapter.ts";
+import { defaultPolicy, type TurnPolicy } from "../../core/input.ts";
+import { openSession } from "../../core/session.ts";
+import type { Snapshot } from "../../core/snapshot.ts";
+import type { SessionId } from "../../protocol/ids.ts";
+import { childEnvironment } from "../agent/environment.ts";
+import type { SessionSettings } from "../log/contract.ts";
+import { openRedactor } from "../redact.ts";
+import { type AgentLink, openAgentLink } from "./agent-link.ts";
+import { perform } from "./effects.ts";
+import type { OpenSession } from "./open-session.ts";
+import type { Runtime } from "./runtime.ts";
+import { openWriter, type Writer } from "./writer.ts";
+
+export interface BuildOptions {
+  readonly id: SessionId;
+  readonly adapter: Adapter;
+  readonly settings: SessionSettings;
+  readonly snapshot: Snapshot;
+  readonly nativeLines: number;
+  /** A group was stored, and the session is still open. */
+  readonly onStored: (open: OpenSession) => void;
+  /** Its fold threw, or another process has written to it. */
+  readonly onBroken: (open: OpenSession, error: unknown) => void;
+}
+
+export function buildOpenSession(runtime: Runtime, options: BuildOptions): OpenSession {
+  const { id, adapter, snapshot, nativeLines, settings } = options;
+  const { create } = settings;
+  const session = openSession({
+    sessionId: id,
+    adapter,
+    policy: policyOf(runtime, settings),
+    snapshot,
+    nativeLines,
+    foreign: create.nativeSessionId !== undefined,
+  });
+  const writer = openWriter({
+    id,
+    session,
+    settings: () => open.settings,
+    log: runtime.log,
+    scheduler: runtime.scheduler,
+    logger: runtime.logger,
+    redactor: openRedactor({
+      token: runtime.options.token ?? null,
+      sessionEnv: create.env ?? {},
+      environment: process.env,
+    }),
+    perform: (effect) => perform(runtime, open, effect),
+    resume: () => open.link.resume(),
+    onStored: () => onStored(open, options.onStored),
+    onBroken: (error) => options.onBroken(open, error),
+  });
+  const open: OpenSession = {
+    id,
+    adapter,
+    session,
+    writer,
+    link: linkFor(runtime, options, writer),
+    settings,
+    users: 0,
+    idleSince: Date.now(),
+    idleTimer: null,
+    commits: 0,
+    nativeSession: snapshot.native_session_id,
+    sideRequests: new Map(),
+    idleWaiters: [],
+    closed: false,
+  };
+  return open;
+}
+
+function policyOf({ options }: Runtime, { create }: SessionSettings): TurnPolicy {
+  const base: TurnPolicy = { ...defaultPolicy, ...options.policy, askPlugins: options.settle !== undefined };
+  return {
+    ...base,
+    watchdogMs: create.watchdogMs ?? base.watchdogMs,
+    unattended: { ...base.unattended, ...create.unattended },
+    finishTodos: create.finishTodos ?? base.finishTodos,
+  };
+}
+
+function linkFor(runtime: Runtime, { id, adapter, settings }: BuildOptions, { feed, receive }: Writer): AgentLink {
+  const { options, pool, runs, ladder, logger } = runtime;
+  const session = settings.create.env ?? {};
+  const pass = options.passEnv ?? [];
+  return openAgentLink({
+    session: id,
+    adapter,
+    logger,
+    inProcess: options.inProcess,
+    pool,
+    runs,
+    ladder,
+    feed,
+    receive,
+    environmentFor: ({ runId, launch }) =>
+      childEnvironment({ inherited: process.env, pass, launch, session, sessionId: id, runId }),
+  });
+}
+
+function onStored(open: OpenSession, next: BuildOptions["onStored"]): void {
+  if (open.closed) return;
+  const { native_session_id, turn } = open.session.snapshot();
+  if (turn === null) for (const resolve of open.idleWaiters.splice(0)) resolve();
+  if (native_session_id !== null && native_session_id !== open.nativeSession) {
+    open.nativeSession = native_session_id;
+    open.link.own(native_session_id);
+  }
+  open.commits += 1;
+  next(open);
+}

@@ -1,0 +1,84 @@
+/** The table of commands: each opens the session by its id if need be, and keeps it open meanwhile. */
+import { PermissionId, QuestionId, type SessionId } from "../../protocol/ids.ts";
+import { changeAgent } from "./change-agent.ts";
+import type { Sessions } from "./contract.ts";
+import { createSession, forkSession } from "./create.ts";
+import { deleteSession, pruneSessions } from "./delete.ts";
+import type { OpenSession, OpenSessions } from "./open-session.ts";
+import { withSession } from "./open-sessions.ts";
+import { prompt } from "./prompt.ts";
+import { refuseEnded } from "./refusals.ts";
+import { sideRequest } from "./side-requests.ts";
+import { abort, answer, promptlessTurn, terminate } from "./turn-commands.ts";
+import { update } from "./update.ts";
+
+type Commands = Pick<
+  Sessions,
+  | "create"
+  | "update"
+  | "changeAgent"
+  | "prompt"
+  | "abort"
+  | "compact"
+  | "shell"
+  | "fork"
+  | "sideRequest"
+  | "stopContinuing"
+  | "notice"
+  | "terminate"
+  | "delete"
+  | "prune"
+>;
+
+export function commands(table: OpenSessions): Commands {
+  const { runtime } = table;
+  const on = <T>(id: SessionId, work: (open: OpenSession) => Promise<T>): Promise<T> => withSession(table, id, work);
+  return {
+    create: (id, options) => createSession(table, id, options),
+    update: (id, asked, { standIn = false } = {}) => on(id, (open) => update(runtime, open, { asked, standIn })),
+    changeAgent: (id, choice) => on(id, (open) => changeAgent(table, open, choice)),
+    prompt: (id, request) => on(id, (open) => prompt(runtime, open, request)),
+    abort: (id, options) => on(id, (open) => abort(open, options)),
+    compact: (id) => on(id, async (open) => promptlessTurn(open, { type: "compact" })),
+    shell: (id, command) => on(id, async (open) => promptlessTurn(open, { type: "shell", command })),
+    fork: (id, into, { at } = {}) => on(id, (open) => forkSession(table, open, { into, at })),
+    sideRequest: (id, request) => on(id, (open) => sideRequest(runtime, open, request)),
+    stopContinuing: (id) => on(id, stopContinuing),
+    notice: (id, notice) => on(id, async (open) => open.writer.feed({ type: "notice", ...notice, at: Date.now() })),
+    terminate: (id) => on(id, terminate),
+    delete: (id) => deleteSession(table, id),
+    prune: (options) => pruneSessions(table, options),
+  };
+}
+
+async function stopContinuing(open: OpenSession): Promise<void> {
+  refuseEnded(open);
+  await open.writer.command({ type: "stop_continuing" });
+}
+
+type Answers = Pick<Sessions, "replyPermission" | "replyQuestion" | "rejectQuestion">;
+
+/** Answers to what an agent has requested from a person. */
+export function answers(table: OpenSessions): Answers {
+  return {
+    replyPermission: (id, permission, reply) =>
+      withSession(table, id, (open) => {
+        const permission_id = PermissionId.parse(permission);
+        const command = { type: "permission.reply" as const, permission_id, ...reply };
+        return answer(open, { id: permission, kind: "permission", command });
+      }),
+    replyQuestion: (id, question, given) =>
+      withSession(table, id, (open) => {
+        const question_id = QuestionId.parse(question);
+        const command = { type: "question.reply" as const, question_id, answers: given };
+        return answer(open, { id: question, kind: "question", command });
+      }),
+    rejectQuestion: (id, question, { message }) =>
+      withSession(table, id, (open) => {
+        const question_id = QuestionId.parse(question);
+        const why = message === undefined ? {} : { message };
+        const command = { type: "question.reject" as const, question_id, ...why };
+        return answer(open, { id: question, kind: "question", command });
+      }),
+  };
+}

@@ -1,0 +1,47 @@
+/** Deleting sessions: one by id, those that nobody has used for long, and one whose creation failed. */
+import { hasCode } from "../../protocol/errors.ts";
+import type { SessionId } from "../../protocol/ids.ts";
+import { isDead } from "../agent/process-table.ts";
+import { isSameProcess } from "../process-identity.ts";
+import { closeSession, type OpenSessions } from "./open-session.ts";
+import { withSession } from "./open-sessions.ts";
+import { terminate } from "./turn-commands.ts";
+
+export async function deleteSession(table: OpenSessions, id: SessionId): Promise<void> {
+  try {
+    await withSession(table, id, terminate);
+  } catch (error) {
+    // A session whose agent is unknown here has nothing to stop. And where there is no room to store its end, it is
+    // deleted without it: deleting is how room is made.
+    if (!hasCode(error, "unsupported_agent", "storage_error")) throw error;
+  }
+  await deleteStored(table, id);
+}
+
+/** Idle sessions without a change for that long. */
+export async function pruneSessions(
+  table: OpenSessions,
+  { olderThanMs }: { olderThanMs: number },
+): Promise<readonly SessionId[]> {
+  const { log, owner: own } = table.runtime;
+  const before = Date.now() - olderThanMs;
+  const pruned: SessionId[] = [];
+  for (const { id, summary, owner } of await log.list()) {
+    const isElsewhere = owner !== null && !isSameProcess(owner, own) && !isDead(owner);
+    if (isElsewhere || summary.status !== "idle" || Date.parse(summary.updatedAt) >= before) continue;
+    await deleteSession(table, id);
+    pruned.push(id);
+  }
+  return pruned;
+}
+
+/** The session and everything stored about it. */
+export async function deleteStored({ runtime, sessions }: OpenSessions, id: SessionId): Promise<void> {
+  const open = await sessions.get(id)?.catch(() => undefined);
+  if (open !== undefined) closeSession(open);
+  sessions.delete(id);
+  await open?.link.stopSilently();
+  await runtime.log.delete(id);
+  runtime.tail.remove(id);
+  await runtime.options.onDeleted?.(id);
+}

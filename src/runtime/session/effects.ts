@@ -1,0 +1,51 @@
+/** Performs the effects of a session's fold once their events are stored: sends, starts and stops, answers, plugins. */
+import { unreachable } from "../../core/fold.ts";
+import type { Effect } from "../../core/input.ts";
+import type { TurnId } from "../../protocol/ids.ts";
+import { launchOptions } from "./launch-options.ts";
+import type { OpenSession } from "./open-session.ts";
+import type { Runtime } from "./runtime.ts";
+
+const SETTLE_MS = 2_000;
+
+export function perform(runtime: Runtime, open: OpenSession, effect: Effect): void {
+  switch (effect.type) {
+    case "send.line":
+    case "send.request":
+    case "send.signal":
+    case "send.close":
+      return open.link.perform(effect);
+    case "connect":
+      // No agent is started during shutdown; the prompt stays stored and runs after the next start.
+      if (runtime.closed) return;
+      return open.link.connect(launchOptions(runtime, open, effect.prompt));
+    case "stop":
+      return open.link.stop({ turnOver: open.session.snapshot().turn === null });
+    case "prompt.started":
+    case "prompt.dropped":
+      // Stored together with its events (record.ts).
+      return;
+    case "answered":
+      return open.sideRequests.get(effect.ask_id)?.({ status: effect.status, body: effect.body });
+    case "settle":
+      void settle(runtime, open, effect.turn_id);
+      return;
+    default:
+      return unreachable(effect);
+  }
+}
+
+/** Plugins may propose how the turn continues. One that fails is reported and never ends the turn. */
+async function settle({ options, logger }: Runtime, open: OpenSession, turn_id: TurnId): Promise<void> {
+  const signal = AbortSignal.timeout(SETTLE_MS);
+  const snapshot = open.session.snapshot();
+  try {
+    const proposals = (await options.settle?.({ session: open.id, turn_id, snapshot, signal })) ?? [];
+    open.writer.feed({ type: "proposals", turn_id, proposals, at: Date.now() });
+  } catch (error) {
+    const message = `A plugin failed while the turn was settling: ${error instanceof Error ? error.message : error}`;
+    logger.warn("plugin.failed", { session: open.id, error });
+    open.writer.feed({ type: "notice", message, code: "plugin_failed", at: Date.now() });
+    open.writer.feed({ type: "proposals", turn_id, proposals: [], at: Date.now() });
+  }
+}

@@ -1,0 +1,46 @@
+/** What an adapter needs to launch its agent for a session, from the session's settings and its snapshot. */
+import type { LaunchOptions } from "../../core/launch.ts";
+import type { Prompt } from "../../protocol/commands.ts";
+import type { SessionSettings } from "../log/contract.ts";
+import type { OpenSession } from "./open-session.ts";
+import type { Runtime } from "./runtime.ts";
+
+export function launchOptions({ binaries }: Runtime, open: OpenSession, prompt: Prompt | null): LaunchOptions {
+  const { adapter, settings } = open;
+  const { create, forkOf, forkAt = null } = settings;
+  const { native_session_id } = open.session.snapshot();
+  const { resume } = adapter.capabilities;
+  return {
+    session_id: open.id,
+    directory: create.directory ?? process.cwd(),
+    resume: resume ? (native_session_id ?? create.nativeSessionId ?? forkOf) : null,
+    fork: native_session_id === null && forkOf !== null,
+    fork_at: forkAt,
+    model: create.model ?? null,
+    variant: create.variant ?? null,
+    mode: create.agentMode ?? null,
+    permission_mode: create.permissionMode ?? "default",
+    system_prompt: create.systemPrompt ?? null,
+    mcp: mcpOf(create.mcp),
+    env: create.env ?? {},
+    binary: binaries.find(adapter),
+    prompt,
+    // In a sandbox root may do what agents refuse to root elsewhere; the agent inherits the same variable.
+    asRoot: process.getuid?.() === 0 && process.env.IS_SANDBOX !== "1",
+  };
+}
+
+type Servers = NonNullable<SessionSettings["create"]["mcp"]>;
+
+/** Without the fields that are there but undefined. */
+function mcpOf(servers: Servers = {}): LaunchOptions["mcp"] {
+  return Object.fromEntries(
+    Object.entries(servers).map(([name, server]) => {
+      if ("url" in server) {
+        return [name, { url: server.url, ...(server.headers === undefined ? {} : { headers: server.headers }) }];
+      }
+      const { command, args, env } = server;
+      return [name, { command, ...(args === undefined ? {} : { args }), ...(env === undefined ? {} : { env }) }];
+    }),
+  );
+}

@@ -1,0 +1,136 @@
+/** The table of open sessions: a session is opened from the log when it is needed, and reopened when it breaks. */
+import type { Exit } from "../../core/agent-io.ts";
+import type { Snapshot } from "../../core/snapshot.ts";
+import { ApiError, hasCode } from "../../protocol/errors.ts";
+import type { SessionId } from "../../protocol/ids.ts";
+import { noExit } from "../agent/connection/contract.ts";
+import { isDead } from "../agent/process-table.ts";
+import { isSameProcess } from "../process-identity.ts";
+import { buildOpenSession } from "./build-session.ts";
+import { closeSession, type OpenSession, type OpenSessions } from "./open-session.ts";
+import { stopOrphanedRuns } from "./process-runs.ts";
+import { enforceQuota } from "./quota.ts";
+import { loadSnapshot } from "./snapshot-checkpoint.ts";
+import { watchIdle } from "./unload.ts";
+
+export interface OpenOptions {
+  /** Stored prompts that never started run now. */
+  readonly runQueue: boolean;
+  /** How its last agent was lost, where the reason is not the death of its owner. */
+  readonly lost?: Exit;
+}
+
+/** Runs `work` with an open session, which is not unloaded meanwhile. */
+export async function withSession<T>(
+  table: OpenSessions,
+  id: SessionId,
+  work: (open: OpenSession) => Promise<T>,
+): Promise<T> {
+  const open = await openStored(table, id, { runQueue: true });
+  open.users += 1;
+  try {
+    return await work(open);
+  } finally {
+    open.users -= 1;
+    watchIdle(table, open);
+  }
+}
+
+export function openStored(table: OpenSessions, id: SessionId, options: OpenOptions): Promise<OpenSession> {
+  const known = table.sessions.get(id);
+  if (known !== undefined) return known;
+  if (table.runtime.closed) return Promise.reject(new ApiError("internal", "Franca is shutting down."));
+  const opening = load(table, id, options);
+  table.sessions.set(id, opening);
+  // After a failure the next call tries again.
+  opening.catch(() => deleteEntry(table, { id, entry: opening }));
+  return opening;
+}
+
+function deleteEntry({ sessions }: OpenSessions, { id, entry }: { id: SessionId; entry: Promise<OpenSession> }): void {
+  if (sessions.get(id) === entry) sessions.delete(id);
+}
+
+async function load(table: OpenSessions, id: SessionId, { runQueue, lost }: OpenOptions): Promise<OpenSession> {
+  const { runtime } = table;
+  const { log, owner } = runtime;
+  const record = await log.find(id);
+  if (record === null) throw new ApiError("session_not_found", `There is no session ${id}.`);
+  const { settings } = record;
+  const adapter = runtime.adapters.get(settings.create.agent);
+  if (adapter === undefined) {
+    throw new ApiError("unsupported_agent", `Session ${id} is of the agent ${settings.create.agent}, unknown here.`);
+  }
+  const holder = await log.claim(id, owner, isDead);
+  if (!isSameProcess(holder, owner)) {
+    throw new ApiError("session_owned", `Session ${id} is being driven by process ${holder.pid}: ask there.`);
+  }
+  if (record.owner !== null && !isSameProcess(record.owner, owner)) await stopOrphanedRuns(runtime);
+  const snapshot = await loadSnapshot(log, id);
+  const nativeLines = await log.lastNativeLine(id);
+  const open = buildOpenSession(runtime, {
+    id,
+    adapter,
+    settings,
+    snapshot,
+    nativeLines,
+    onStored: (stored) => {
+      enforceQuota(runtime, stored);
+      watchIdle(table, stored);
+    },
+    onBroken: (broken, error) => void recoverBroken(table, { open: broken, error }),
+  });
+  // Stored prompts join the queue of the interrupted turn; its end then runs them in order.
+  const queued = runQueue && !snapshot.ended ? await log.queuedPrompts(id) : [];
+  const at = Date.now();
+  const feedQueue = (): void => {
+    for (const { prompt, delivery } of queued) {
+      open.writer.feed({ type: "command", command: { type: "prompt", prompt, delivery }, at });
+    }
+  };
+  if (snapshot.turn !== null) feedQueue();
+  try {
+    if (lost !== undefined) await open.writer.submit({ type: "disconnected", exit: lost, at });
+    else if (isUnfinished(snapshot)) await open.writer.submit({ type: "restarted", at });
+  } catch (error) {
+    closeSession(open);
+    throw error;
+  }
+  if (snapshot.turn === null) feedQueue();
+  watchIdle(table, open);
+  return open;
+}
+
+function isUnfinished({ turn, items, permissions, questions, queue }: Snapshot): boolean {
+  if (turn !== null || permissions.size > 0 || questions.size > 0 || queue.length > 0) return true;
+  for (const item of items.values()) if (item.status === "in_progress") return true;
+  return false;
+}
+
+/** Opens a session again from the log, for example with the adapter of another agent. Commands wait for it. */
+export async function reopen(table: OpenSessions, open: OpenSession): Promise<void> {
+  const { id } = open;
+  closeSession(open);
+  const reopened = load(table, id, { runQueue: true });
+  table.sessions.set(id, reopened);
+  reopened.catch(() => deleteEntry(table, { id, entry: reopened }));
+  await reopened;
+}
+
+/** A bug of ours broke the fold, or another process has written: the session is reopened from what is stored. */
+async function recoverBroken(
+  table: OpenSessions,
+  { open, error }: { open: OpenSession; error: unknown },
+): Promise<void> {
+  const { id } = open;
+  table.runtime.logger.error("session.broken", { session: id, error });
+  closeSession(open, error);
+  const message = `Something went wrong inside Franca: ${error instanceof Error ? error.message : String(error)}`;
+  const isTaken = hasCode(error, "session_owned");
+  const reopened = open.link.stopSilently().then(() => {
+    if (isTaken) throw error;
+    return load(table, id, { runQueue: false, lost: { ...noExit, message, error_code: "internal" } });
+  });
+  table.sessions.set(id, reopened);
+  await reopened.catch(() => deleteEntry(table, { id, entry: reopened }));
+}

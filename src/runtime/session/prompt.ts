@@ -1,0 +1,75 @@
+/** The prompt command: stored first, then acknowledged. A stored prompt will run, whatever happens next. */
+import { randomUUID } from "node:crypto";
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
+import type { Attachment, Prompt, PromptExtras } from "../../protocol/commands.ts";
+import { ApiError, hasCode } from "../../protocol/errors.ts";
+import { promptId } from "../../protocol/ids.ts";
+import type { PromptReceipt, PromptRequest } from "./contract.ts";
+import type { OpenSession } from "./open-session.ts";
+import { overQuota } from "./quota.ts";
+import { cannot, refuseEnded, whoCan } from "./refusals.ts";
+import type { Runtime } from "./runtime.ts";
+
+export async function prompt(runtime: Runtime, open: OpenSession, request: PromptRequest): Promise<PromptReceipt> {
+  refuseEnded(open);
+  const message = overQuota(runtime);
+  if (message !== null) throw new ApiError("storage_error", message);
+  const asked = promptFrom(runtime, open, request);
+  const delivery = request.delivery ?? "queue";
+  const { stored, fresh } = await runtime.log.addPrompt(open.id, {
+    prompt: asked,
+    delivery,
+    idempotencyKey: request.idempotencyKey ?? null,
+    sequence: open.session.snapshot().sequence,
+  });
+  const receipt = { promptId: stored.prompt.prompt_id, fresh, sequence: stored.sequence };
+  if (!fresh) return receipt;
+  const refusal = await open.writer
+    .command({ type: "prompt", prompt: asked, delivery }, () => refuseEnded(open))
+    .then(
+      () => null,
+      (error: unknown) => error,
+    );
+  // A log that cannot be written delays the prompt but does not lose it; any other error means that it will not run.
+  if (refusal === null || hasCode(refusal, "storage_error")) return receipt;
+  await runtime.log.dropPrompt(open.id, asked.prompt_id);
+  throw refusal;
+}
+
+/** A request as the turn machine's prompt; what the agent would not understand is refused, never left out. */
+export function promptFrom(runtime: Runtime, open: OpenSession, request: PromptRequest): Prompt {
+  const { text, attachments = [], clientId, extras = {} } = request;
+  const { adapter } = open;
+  for (const name of extraNames) {
+    // The text says the same as a command.
+    if (extras[name] === undefined || name === "command") continue;
+    if (adapter.capabilities.extras?.includes(name) === true) continue;
+    const can = whoCan(runtime, (capabilities) => capabilities.extras?.includes(name) === true);
+    throw cannot(adapter, `take \`${name}\` with a prompt: ${can}`);
+  }
+  return {
+    prompt_id: promptId(randomUUID()),
+    text,
+    attachments: attachmentsOf(open, attachments),
+    ...(clientId === undefined ? {} : { client_id: clientId }),
+    ...(extraNames.every((name) => extras[name] === undefined) ? {} : { extras }),
+  };
+}
+
+const extraNames = [
+  "system",
+  "format",
+  "tools",
+  "command",
+  "subtask",
+  "agent",
+] as const satisfies readonly (keyof PromptExtras)[];
+
+function attachmentsOf({ settings }: OpenSession, attachments: readonly Attachment[]): Attachment[] {
+  return attachments.map((attachment) => {
+    const path = resolve(settings.create.directory ?? ".", attachment.path);
+    if (!existsSync(path)) throw new ApiError("invalid_request", `The attachment ${path} does not exist.`);
+    return { ...attachment, path };
+  });
+}

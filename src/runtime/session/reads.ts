@@ -1,0 +1,65 @@
+/** Reading sessions. It needs no ownership: a session that another process has open can be read here. */
+import type { Snapshot } from "../../core/snapshot.ts";
+import { ApiError } from "../../protocol/errors.ts";
+import type { SessionId } from "../../protocol/ids.ts";
+import type { SessionRecord, SessionSettings } from "../log/contract.ts";
+import { readEvents, readItems } from "../log/pages.ts";
+import type { Sessions } from "./contract.ts";
+import type { OpenSession, OpenSessions } from "./open-session.ts";
+import { loadSnapshot } from "./snapshot-checkpoint.ts";
+import { detail, latestItems, summarise } from "./summary.ts";
+
+/** How many items a session is shown with. */
+const ITEMS = 200;
+
+type Reads = Pick<
+  Sessions,
+  "list" | "get" | "events" | "native" | "follow" | "followAll" | "position" | "recovered" | "projections"
+>;
+
+export function reads(table: OpenSessions): Reads {
+  const { log, tail, recovered } = table.runtime;
+  return {
+    async list() {
+      const open = await readyHere(table);
+      return (await log.list()).map(({ id, settings, summary }) => {
+        const own = open.get(id);
+        return own === undefined ? summary : summarise({ id, settings, snapshot: own.session.snapshot() });
+      });
+    },
+    async get(id, { itemsBefore, limit = ITEMS } = {}) {
+      const { settings, snapshot } = await stateOf(table, id);
+      const described = { id, settings, snapshot };
+      if (itemsBefore === undefined) return detail(described, latestItems(snapshot, limit));
+      const query = { before: itemsBefore, limit };
+      return detail(described, await readItems(log, { id, snapshot, query }));
+    },
+    events: (id, query) => readEvents(log, id, query),
+    native: (id, { offset, limit }) => log.readNative(id, { after: offset, limit }),
+    follow: tail.follow,
+    followAll: tail.followAll,
+    position: log.position,
+    recovered,
+    projections: log.projections,
+  };
+}
+
+async function readyHere({ sessions }: OpenSessions): Promise<Map<SessionId, OpenSession>> {
+  const all = await Promise.allSettled(sessions.values());
+  const ready = all.flatMap((one) => (one.status === "fulfilled" && isStored(one.value) ? [one.value] : []));
+  return new Map(ready.map((open) => [open.id, open]));
+}
+
+/** While the log cannot be written, the fold is ahead of what is stored, and only stored state is shown. */
+const isStored = ({ writer }: OpenSession): boolean => writer.storageError() === null;
+
+async function stateOf(
+  { runtime, sessions }: OpenSessions,
+  id: SessionId,
+): Promise<{ settings: SessionSettings; snapshot: Snapshot }> {
+  const own = await sessions.get(id)?.catch(() => undefined);
+  if (own !== undefined && isStored(own)) return { settings: own.settings, snapshot: own.session.snapshot() };
+  const record: SessionRecord | null = await runtime.log.find(id);
+  if (record === null) throw new ApiError("session_not_found", `There is no session ${id}.`);
+  return { settings: record.settings, snapshot: await loadSnapshot(runtime.log, id) };
+}

@@ -1,0 +1,43 @@
+/** What is refused before anything is stored: unknown agents and modes, what an agent cannot do, ended sessions. */
+import type { Adapter } from "../../core/adapter.ts";
+import type { Capabilities } from "../../core/capabilities.ts";
+import { ApiError } from "../../protocol/errors.ts";
+import type { PermissionMode } from "../../protocol/events.ts";
+import { isEnded, type OpenSession } from "./open-session.ts";
+import type { Runtime } from "./runtime.ts";
+
+export function adapterOf({ adapters }: Runtime, agent: string): Adapter {
+  const adapter = adapters.get(agent);
+  if (adapter !== undefined) return adapter;
+  throw new ApiError(
+    "unsupported_agent",
+    `There is no agent ${agent}. Those there are: ${[...adapters.keys()].join(", ")}.`,
+  );
+}
+
+export function checkPermissionMode({ name, capabilities }: Adapter, mode: PermissionMode): void {
+  if (capabilities.permissionModes.includes(mode)) return;
+  const known = capabilities.permissionModes.join(", ");
+  throw new ApiError("mode_not_supported", `${name} does not have the permission mode ${mode}. It has: ${known}.`);
+}
+
+export function checkMode({ name, modes }: Adapter, mode: string): void {
+  if (modes.some(({ id }) => id === mode)) return;
+  const known = modes.map(({ id }) => id).join(", ");
+  throw new ApiError("mode_not_supported", `${name} does not have the mode ${mode}. It has: ${known || "none"}.`);
+}
+
+export const cannot = ({ name }: Adapter, what: string): ApiError =>
+  new ApiError("not_supported", `${name} cannot ${what}.`);
+
+/** Which agents could do what this one cannot. */
+export function whoCan({ adapters }: Runtime, can: (capabilities: Capabilities) => boolean): string {
+  const names = [...adapters.values()].filter(({ capabilities }) => can(capabilities)).map(({ name }) => name);
+  return names.length === 0 ? "no agent here can" : `${names.join(", ")} can`;
+}
+
+export function refuseEnded(open: OpenSession): void {
+  if (isEnded(open)) {
+    throw new ApiError("session_ended", `Session ${open.id} has ended: it can be read, but takes nothing more.`);
+  }
+}

@@ -1,0 +1,80 @@
+/** What all sessions of this process share: the log, the adapters, the pool of connections, the options. */
+import type { Adapter } from "../../core/adapter.ts";
+import type { SessionId } from "../../protocol/ids.ts";
+import { type Binaries, openBinaries } from "../agent/binaries.ts";
+import type { RunBook } from "../agent/connection/contract.ts";
+import { openPool, type Pool } from "../agent/connection/shared.ts";
+import { passedOn } from "../agent/environment.ts";
+import { type Models, openModels } from "../agent/models.ts";
+import { ownProcess } from "../agent/process-table.ts";
+import { type Rung, STOP_LADDER } from "../agent/process-tree.ts";
+import type { EventLog, Owner } from "../log/contract.ts";
+import { openTail, type Tail } from "../log/follow.ts";
+import { openMemoryLog } from "../log/memory.ts";
+import { openSqliteLog } from "../log/sqlite.ts";
+import type { Logger } from "../logger.ts";
+import type { RuntimeOptions, SqliteStore } from "../options.ts";
+import { openRunBook } from "./process-runs.ts";
+import { openStepScheduler, type StepScheduler } from "./step-scheduler.ts";
+
+const IDLE_MS = 600_000;
+
+export interface Runtime {
+  readonly options: RuntimeOptions;
+  readonly adapters: ReadonlyMap<string, Adapter>;
+  readonly log: EventLog;
+  readonly tail: Tail;
+  readonly scheduler: StepScheduler;
+  readonly pool: Pool;
+  readonly binaries: Binaries;
+  readonly models: Models;
+  readonly runs: RunBook;
+  readonly owner: Owner;
+  readonly ladder: readonly Rung[];
+  readonly idleMs: number;
+  readonly logger: Logger;
+  /** Sessions that a dead owner left, with their last sequence from before they were recovered. */
+  readonly recovered: Map<SessionId, number>;
+  closed: boolean;
+}
+
+export function startRuntime(options: RuntimeOptions): Runtime {
+  const { store, logger, version } = options;
+  const log = store.kind === "memory" ? openMemoryLog() : openSqlite(store, version);
+  const owner = ownProcess();
+  const online = options.adapters.filter((adapter) => !adapter.offline);
+  const directory = options.directory ?? process.cwd();
+  const binaries = openBinaries({
+    toolsFolder: options.toolsFolder,
+    projectFolder: directory,
+    environment: process.env,
+    logger,
+    ...(options.credentials === undefined ? {} : { credentials: options.credentials }),
+  });
+  const environment = passedOn({ inherited: process.env, pass: options.passEnv ?? [] });
+  return {
+    options,
+    adapters: new Map(online.map((adapter) => [adapter.agent, adapter])),
+    log,
+    tail: openTail(log),
+    scheduler: openStepScheduler(),
+    pool: openPool(),
+    binaries,
+    models: openModels({ binaries, environment, directory, logger }),
+    runs: openRunBook({ log, owner, logger }),
+    owner,
+    ladder: options.stop === undefined ? STOP_LADDER : ladderOf(options.stop),
+    idleMs: options.idleMs ?? IDLE_MS,
+    logger,
+    recovered: new Map(),
+    closed: false,
+  };
+}
+
+const openSqlite = ({ folder, durability = "normal", maxBytes }: SqliteStore, version: string): EventLog =>
+  openSqliteLog({ folder, durability, version, ...(maxBytes === undefined ? {} : { maxBytes }) });
+
+const ladderOf = ({ terminateMs, killMs }: { terminateMs: number; killMs: number }): Rung[] => [
+  { signal: "SIGINT", waitMs: terminateMs },
+  { signal: "SIGTERM", waitMs: Math.max(0, killMs - terminateMs) },
+];

@@ -1,0 +1,67 @@
+/** Commands for the turn of an open session: compact and shell, answers to requests, abort, terminate. */
+import type { Session } from "../../core/session.ts";
+import type { Command } from "../../protocol/commands.ts";
+import { ApiError, hasCode } from "../../protocol/errors.ts";
+import { noExit } from "../agent/connection/contract.ts";
+import { isEnded, type OpenSession, stopAgent, untilIdle } from "./open-session.ts";
+import { cannot, refuseEnded } from "./refusals.ts";
+
+/** How long a shared agent has to obey an abort before the session is terminated. */
+const ABORT_MS = 3_000;
+
+/** A turn without a prompt: the agent compacts its conversation, or runs a shell command. */
+export function promptlessTurn(open: OpenSession, command: Extract<Command, { type: "compact" | "shell" }>) {
+  refuseEnded(open);
+  const { adapter } = open;
+  if (!adapter.capabilities[command.type]) {
+    throw cannot(adapter, command.type === "compact" ? "compact its conversation" : "run a shell command for you");
+  }
+  return open.writer.command(command, (session) => {
+    if (session.snapshot().turn === null) return;
+    throw new ApiError("invalid_request", `Session ${open.id} is busy: wait until it is idle, or abort its turn.`);
+  });
+}
+
+/** The first answer wins; later ones are refused. */
+export function answer(
+  open: OpenSession,
+  { id, kind, command }: { id: string; kind: "permission" | "question"; command: Command },
+): Promise<void> {
+  return open.writer.command(command, (session: Session) => {
+    const state = session.request(id);
+    if (state === "answered") {
+      throw new ApiError("already_answered", `The ${kind} request ${id} has been answered or withdrawn.`);
+    }
+    if (state === "open" && isOfKind(session, { id, kind })) return;
+    throw new ApiError(`${kind}_not_found`, `Session ${open.id} has no ${kind} request ${id}.`);
+  });
+}
+
+function isOfKind(session: Session, { id, kind }: { id: string; kind: "permission" | "question" }): boolean {
+  const { permissions, questions } = session.snapshot();
+  return kind === "permission" ? permissions.has(id) : questions.has(id);
+}
+
+export async function abort(open: OpenSession, { clearQueue }: { clearQueue: boolean }): Promise<void> {
+  try {
+    await open.writer.command({ type: "abort", clear_queue: clearQueue });
+  } catch (error) {
+    // The abort cannot be stored now, but the agent must stop all the same.
+    if (hasCode(error, "storage_error")) await stopAgent(open, noExit);
+    throw error;
+  }
+}
+
+/** Resolves when the session has ended and nothing of its agent runs any more. */
+export async function terminate(open: OpenSession): Promise<void> {
+  if (isEnded(open)) return;
+  if (open.link.isShared() && open.session.snapshot().turn !== null) await abortFirst(open);
+  await open.writer.command({ type: "terminate", by: "user" });
+  await open.link.stopSilently();
+}
+
+/** An agent that other sessions share keeps running, so its turn in this session is aborted first. */
+async function abortFirst(open: OpenSession): Promise<void> {
+  await open.writer.command({ type: "abort", clear_queue: true });
+  await untilIdle(open, ABORT_MS);
+}

@@ -1,0 +1,48 @@
+/** Idle unloading: a session that nobody uses has its agent stopped first, and is unloaded later. */
+import { noExit } from "../agent/connection/contract.ts";
+import { closeSession, type OpenSession, type OpenSessions, stopAgent } from "./open-session.ts";
+
+/** A session without an agent is unloaded after this long, or after the idle time if that is shorter. */
+const UNLOAD_MS = 30_000;
+
+export function isIdle(open: OpenSession): boolean {
+  if (open.users > 0 || open.writer.isBusy()) return false;
+  const { turn, items, permissions, questions } = open.session.snapshot();
+  if (turn !== null || permissions.size > 0 || questions.size > 0) return false;
+  // Work in the background: the agent is needed, although no turn is open.
+  for (const item of items.values()) if (item.status === "in_progress") return false;
+  return true;
+}
+
+/** One timer per session; activity only moves the moment from which it counts. */
+export function watchIdle(table: OpenSessions, open: OpenSession): void {
+  open.idleSince = Date.now();
+  if (open.idleTimer !== null || open.closed) return;
+  const { idleMs } = table.runtime;
+  const allowed = (): number => (open.link.isOpen() ? idleMs : Math.min(UNLOAD_MS, idleMs));
+  const look = (): void => {
+    open.idleTimer = null;
+    if (open.closed) return;
+    const left = isIdle(open) ? open.idleSince + allowed() - Date.now() : allowed();
+    if (left > 0) open.idleTimer = setTimeout(look, left).unref();
+    else void stopOrUnload(table, open);
+  };
+  open.idleTimer = setTimeout(look, allowed()).unref();
+}
+
+async function stopOrUnload(table: OpenSessions, open: OpenSession): Promise<void> {
+  if (open.closed || !isIdle(open)) return watchIdle(table, open);
+  if (open.link.isOpen()) {
+    table.runtime.logger.info("agent.idle", { session: open.id });
+    // The fold learns of it first: a prompt that comes now waits for a fresh agent.
+    await stopAgent(open, noExit);
+    return;
+  }
+  await unload(table, open);
+}
+
+export async function unload({ runtime, sessions }: OpenSessions, open: OpenSession): Promise<void> {
+  closeSession(open);
+  sessions.delete(open.id);
+  await runtime.log.release(open.id, runtime.owner);
+}

@@ -1,0 +1,40 @@
+/** The update command: title, model, variant, mode and permission mode of an open session. */
+import type { SessionChange } from "../../protocol/commands.ts";
+import type { UpdateSession } from "../../protocol/resources.ts";
+import type { OpenSession } from "./open-session.ts";
+import { cannot, checkMode, checkPermissionMode, refuseEnded } from "./refusals.ts";
+import type { Runtime } from "./runtime.ts";
+
+export interface Updating {
+  readonly asked: UpdateSession;
+  readonly standIn: boolean;
+}
+
+export async function update(runtime: Runtime, open: OpenSession, { asked, standIn }: Updating): Promise<void> {
+  refuseEnded(open);
+  const { title, model, variant, agentMode, permissionMode } = asked;
+  const change: SessionChange = {
+    ...(title === undefined ? {} : { title }),
+    ...(model === undefined ? {} : { model }),
+    ...(variant === undefined ? {} : { variant }),
+    ...(agentMode === undefined ? {} : { mode: agentMode }),
+    ...(permissionMode === undefined ? {} : { permission_mode: permissionMode }),
+  };
+  checkChange(open, change);
+  // The next start of the agent uses the same settings.
+  const settings = { ...open.settings, create: { ...open.settings.create, ...asked } };
+  await runtime.log.changeSettings(open.id, settings);
+  open.settings = settings;
+  await open.writer.command({ type: "set", change, ...(standIn ? { standIn } : {}) });
+}
+
+function checkChange({ adapter, session, link }: OpenSession, change: SessionChange): void {
+  if (change.mode !== undefined) checkMode(adapter, change.mode);
+  if (change.permission_mode !== undefined) checkPermissionMode(adapter, change.permission_mode);
+  // Before the agent has started everything may still be chosen.
+  const begun = link.isOpen() || session.snapshot().native_session_id !== null;
+  for (const name of ["model", "variant", "mode", "permission_mode"] as const) {
+    if (change[name] === undefined || !begun || adapter.capabilities.set.includes(name)) continue;
+    throw cannot(adapter, `change its ${name.replace("_", " ")} in mid-session`);
+  }
+}

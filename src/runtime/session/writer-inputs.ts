@@ -1,0 +1,45 @@
+/** Inputs for the writer's queue, with the secrets we hold redacted before anything is stepped or stored. */
+import type { SessionInput } from "../../core/input.ts";
+import type { Heard } from "../agent/connection/contract.ts";
+import type { Redactor } from "../redact.ts";
+import type { Entry } from "./writer-state.ts";
+
+/** What a queued line takes besides its text, about: many short ones must not fill memory either. */
+const ENTRY_BYTES = 512;
+
+export function entryFromAgent(redactor: Redactor, heard: Exclude<Heard, { type: "disconnected" }>): Entry {
+  const at = Date.now();
+  switch (heard.type) {
+    case "line": {
+      const origin = redactor.line(heard);
+      const input = { type: "line" as const, from: "agent" as const, line: origin.value, at };
+      return { input, origin, size: origin.text.length + ENTRY_BYTES, check: null, done: null };
+    }
+    case "unreadable": {
+      const text = redactor.text(heard.text);
+      const input = { type: "unreadable" as const, text, error: redactor.text(heard.error), at };
+      return { input, origin: null, size: text.length, check: null, done: null };
+    }
+    case "response": {
+      const { id, status } = heard;
+      const input = { type: "response" as const, id, status, body: redactor.value(heard.body), at };
+      return { input, origin: null, size: 0, check: null, done: null };
+    }
+  }
+}
+
+/** The output of a process that exited is stored too. */
+export function redactInput(redactor: Redactor, input: SessionInput): SessionInput {
+  if (input.type !== "disconnected") return input;
+  const { stderr, message, ...exit } = input.exit;
+  return {
+    ...input,
+    exit: {
+      ...exit,
+      ...(message === undefined ? {} : { message: redactor.text(message) }),
+      ...(stderr === undefined
+        ? {}
+        : { stderr: { ...stderr, head: redactor.text(stderr.head), tail: redactor.text(stderr.tail) } }),
+    },
+  };
+}

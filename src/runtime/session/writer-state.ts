@@ -1,0 +1,101 @@
+/** What the writer of one session holds: the inputs that wait, its timers, and the error that blocks it. */
+import type { Effect, SessionInput } from "../../core/input.ts";
+import type { Session } from "../../core/session.ts";
+import type { ApiError } from "../../protocol/errors.ts";
+import type { SessionId } from "../../protocol/ids.ts";
+import type { EventLog, SessionSettings } from "../log/contract.ts";
+import type { Logger } from "../logger.ts";
+import type { Redactor } from "../redact.ts";
+import { type Origin, type RecordState, startRecordState } from "./record.ts";
+import type { StepScheduler } from "./step-scheduler.ts";
+
+export interface WriterOptions {
+  readonly id: SessionId;
+  readonly session: Session;
+  readonly settings: () => SessionSettings;
+  readonly log: EventLog;
+  readonly scheduler: StepScheduler;
+  readonly redactor: Redactor;
+  readonly logger: Logger;
+  /** Performs one effect, after the group it belongs to was stored. */
+  readonly perform: (effect: Effect) => void;
+  /** The agent may send again. */
+  readonly resume: () => void;
+  /** A group was stored and its effects were performed. */
+  readonly onStored: () => void;
+  /** A bug of ours: the fold cannot be trusted any more. */
+  readonly onBroken: (error: unknown) => void;
+}
+
+/** An input that waits to be stepped. */
+export interface Entry {
+  readonly input: SessionInput;
+  /** The agent's line it was parsed from, or null for every other input. */
+  readonly origin: Origin | null;
+  readonly size: number;
+  /** Runs right before the input is stepped; when it throws, the input is refused. */
+  readonly check: ((session: Session) => void) | null;
+  readonly done: Waiter | null;
+}
+
+export interface Waiter {
+  readonly resolve: () => void;
+  readonly reject: (error: unknown) => void;
+}
+
+export interface WriterState extends WriterOptions {
+  readonly record: RecordState;
+  readonly queue: Entry[];
+  /** Bytes in the queue. */
+  queued: number;
+  /** More is queued than the agent may send ahead: it is held back. */
+  behind: boolean;
+  /** A group is being stepped or stored. */
+  busy: boolean;
+  /** Until then the agent's lines only gather; every other input is stepped at once. */
+  gatherUntil: number;
+  gatherTimer: NodeJS.Timeout | null;
+  storageError: ApiError | null;
+  retries: number;
+  retryTimer: NodeJS.Timeout | null;
+  wakeTimer: NodeJS.Timeout | null;
+  wakeTime: number;
+  readonly flushWaiters: Waiter[];
+  closed: boolean;
+  closedBy: unknown;
+}
+
+/**
+ * Field by field: objects made by spreading have another hidden class in each session, and the engine would compile
+ * the code that every line runs through anew for each.
+ */
+export function startWriterState(options: WriterOptions): WriterState {
+  return {
+    id: options.id,
+    session: options.session,
+    settings: options.settings,
+    log: options.log,
+    scheduler: options.scheduler,
+    redactor: options.redactor,
+    logger: options.logger,
+    perform: options.perform,
+    resume: options.resume,
+    onStored: options.onStored,
+    onBroken: options.onBroken,
+    record: startRecordState(options.session.snapshot()),
+    queue: [],
+    queued: 0,
+    behind: false,
+    busy: false,
+    gatherUntil: 0,
+    gatherTimer: null,
+    storageError: null,
+    retries: 0,
+    retryTimer: null,
+    wakeTimer: null,
+    wakeTime: Number.POSITIVE_INFINITY,
+    flushWaiters: [],
+    closed: false,
+    closedBy: null,
+  };
+}

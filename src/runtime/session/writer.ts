@@ -1,0 +1,204 @@
+/**
+ * The single writer of a session: inputs in, events to the log, effects to the agent. Each group of events is stored
+ * before anybody sees it, and before any of its effects is performed.
+ */
+import type { Effect, SessionInput } from "../../core/input.ts";
+import type { Session } from "../../core/session.ts";
+import type { Command } from "../../protocol/commands.ts";
+import { ApiError } from "../../protocol/errors.ts";
+import type { Heard } from "../agent/connection/contract.ts";
+import type { Append } from "../log/contract.ts";
+import { openRecorder } from "./record.ts";
+import type { StepJob } from "./step-scheduler.ts";
+import { entryFromAgent, redactInput } from "./writer-inputs.ts";
+import { type Entry, startWriterState, type Waiter, type WriterOptions, type WriterState } from "./writer-state.ts";
+import { store } from "./writer-storage.ts";
+
+/** One committed group holds about this much, so that a reader who wants one event need not read many. */
+const GROUP_BYTES = 256 * 1024;
+/**
+ * While an agent floods us, its lines gather a little before they are stored: a commit costs about the same for few
+ * lines as for many. The time grows with the lines of the last group, up to a limit.
+ */
+const GATHER_PER_LINE_MS = 0.1;
+const LONGEST_GATHER_MS = 4;
+/** How much may be queued before lines are stepped at once, before the agent is held back, and when it may resume. */
+const GATHERED_BYTES = 512 * 1024;
+const BEHIND_BYTES = 1024 * 1024;
+const CAUGHT_UP_BYTES = 512 * 1024;
+/** Timers cannot wait longer; a later wake-up is set again. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
+export interface Writer {
+  readonly feed: (input: SessionInput) => void;
+  /** A line or a response of the agent; false when the session is behind. */
+  readonly receive: (heard: Exclude<Heard, { type: "disconnected" }>) => boolean;
+  /** Feeds an input and resolves when its events are stored. */
+  readonly submit: (input: SessionInput) => Promise<void>;
+  /** The same for a command. `check` runs right before the command is stepped and may throw to refuse it. */
+  readonly command: (command: Command, check?: (session: Session) => void) => Promise<void>;
+  /** The error that blocks the session while the log cannot be written, or null. */
+  readonly storageError: () => ApiError | null;
+  readonly isBusy: () => boolean;
+  /** Resolves when every input so far is stored; rejects when the log cannot be written. */
+  readonly flushed: () => Promise<void>;
+  /** No further input; pending calls are rejected with `why`. */
+  readonly close: (why?: unknown) => void;
+}
+
+export function openWriter(options: WriterOptions): Writer {
+  const state = startWriterState(options);
+  const job: StepJob = { run: () => stepQueued(state, job) };
+  const push = (entry: Entry): void => {
+    if (state.closed) return entry.done?.reject(state.closedBy);
+    state.queue.push(entry);
+    state.queued += entry.size;
+    if (!state.busy) scheduleStep(state, { job, onlyLines: entry.origin !== null });
+  };
+  const submit = (input: SessionInput, check: Entry["check"]): Promise<void> =>
+    new Promise<void>((resolve, reject) => {
+      if (state.storageError !== null) return reject(state.storageError);
+      push({ input: redactInput(state.redactor, input), origin: null, size: 0, check, done: { resolve, reject } });
+    });
+  scheduleWake(state, push);
+  return {
+    feed: (input) =>
+      push({ input: redactInput(state.redactor, input), origin: null, size: 0, check: null, done: null }),
+    receive(heard) {
+      push(entryFromAgent(state.redactor, heard));
+      state.behind ||= state.queued > BEHIND_BYTES;
+      return !state.behind;
+    },
+    submit: (input) => submit(input, null),
+    command: (command, check) => submit({ type: "command", command, at: Date.now() }, check ?? null),
+    storageError: () => state.storageError,
+    isBusy: () => state.busy || state.queue.length > 0,
+    flushed: () =>
+      new Promise<void>((resolve, reject) => {
+        if (state.storageError !== null) reject(state.storageError);
+        else if (!state.busy && state.queue.length === 0) resolve();
+        else state.flushWaiters.push({ resolve, reject });
+      }),
+    close(why = new ApiError("session_not_found", `Session ${state.id} is closed.`)) {
+      state.closed = true;
+      state.closedBy = why;
+      for (const { done } of state.queue.splice(0)) done?.reject(why);
+      for (const { reject } of state.flushWaiters.splice(0)) reject(why);
+      if (state.wakeTimer !== null) clearTimeout(state.wakeTimer);
+      if (state.gatherTimer !== null) clearTimeout(state.gatherTimer);
+      if (state.retryTimer !== null) clearTimeout(state.retryTimer);
+    },
+  };
+}
+
+interface Scheduling {
+  readonly job: StepJob;
+  /** Only lines of the agent are queued, and more may come at once. */
+  readonly onlyLines: boolean;
+}
+
+function scheduleStep(state: WriterState, { job, onlyLines }: Scheduling): void {
+  const wait = onlyLines && state.queued < GATHERED_BYTES ? state.gatherUntil - performance.now() : 0;
+  if (wait <= 0) state.scheduler.schedule(job);
+  else state.gatherTimer ??= setTimeout(() => state.scheduler.schedule(job), wait);
+}
+
+/** Steps the queued inputs, up to a group's size, and stores what follows from them. */
+function stepQueued(state: WriterState, job: StepJob): void {
+  if (state.busy || state.closed || state.queue.length === 0) return;
+  state.busy = true;
+  if (state.gatherTimer !== null) clearTimeout(state.gatherTimer);
+  state.gatherTimer = null;
+  const { id, session, redactor } = state;
+  const recorder = openRecorder({
+    id,
+    settings: state.settings(),
+    snapshot: session.snapshot,
+    redactor,
+    state: state.record,
+  });
+  const effects: Effect[] = [];
+  const done: Waiter[] = [];
+  let stepped = 0;
+  let broken: { readonly error: unknown } | null = null;
+  for (const entry of state.queue) {
+    stepped += 1;
+    state.queued -= entry.size;
+    try {
+      entry.check?.(session);
+    } catch (error) {
+      entry.done?.reject(error);
+      continue;
+    }
+    try {
+      const output = session.step(entry.input);
+      recorder.add(output, entry.origin);
+      for (const effect of output.effects) effects.push(effect);
+    } catch (error) {
+      broken = { error };
+      entry.done?.reject(error);
+      break;
+    }
+    if (entry.done !== null) done.push(entry.done);
+    if (recorder.size() >= GROUP_BYTES) break;
+  }
+  state.queue.splice(0, stepped);
+  state.gatherUntil = performance.now() + Math.min(stepped * GATHER_PER_LINE_MS, LONGEST_GATHER_MS);
+  const after = (): void => {
+    try {
+      if (broken !== null) throw broken.error;
+      onGroupStored(state, { effects, done, job });
+    } catch (error) {
+      for (const { reject } of done) reject(error);
+      state.onBroken(error);
+    }
+  };
+  let append: Append | null = null;
+  try {
+    if (broken === null) append = recorder.finish();
+  } catch (error) {
+    broken = { error };
+  }
+  if (append === null) after();
+  else void store(state, { append, done, after });
+}
+
+interface StoredGroup {
+  readonly effects: readonly Effect[];
+  readonly done: readonly Waiter[];
+  readonly job: StepJob;
+}
+
+function onGroupStored(state: WriterState, { effects, done, job }: StoredGroup): void {
+  for (const effect of effects) state.perform(effect);
+  for (const { resolve } of done) resolve();
+  state.busy = false;
+  scheduleWake(state, (entry) => {
+    state.queue.push(entry);
+    state.scheduler.schedule(job);
+  });
+  if (state.behind && state.queued <= CAUGHT_UP_BYTES) {
+    state.behind = false;
+    state.resume();
+  }
+  if (state.queue.length > 0) {
+    scheduleStep(state, { job, onlyLines: state.queue.every(({ origin }) => origin !== null) });
+  } else for (const { resolve } of state.flushWaiters.splice(0)) resolve();
+  state.onStored();
+}
+
+/** One timer per session. It stays as it is when the wake-up only moves later, which happens with every line. */
+function scheduleWake(state: WriterState, push: (entry: Entry) => void): void {
+  const at = state.session.wakeAt();
+  if (state.closed || at === null || at >= state.wakeTime) return;
+  if (state.wakeTimer !== null) clearTimeout(state.wakeTimer);
+  state.wakeTime = at;
+  const wake = (): void => {
+    state.wakeTimer = null;
+    state.wakeTime = Number.POSITIVE_INFINITY;
+    const input = { type: "tick" as const, at: Date.now() };
+    push({ input, origin: null, size: 0, check: null, done: null });
+  };
+  const delay = Math.min(Math.max(0, at - Date.now()), LONGEST_TIMER_MS);
+  state.wakeTimer = setTimeout(wake, delay).unref();
+}
