@@ -84,11 +84,17 @@ export interface TurnPolicy {
   readonly askPlugins: boolean;
 }
 
+/** How long a request waits for its answer when the policy names no time. */
+export const DEADLINE_MS = 3_600_000;
+
+/** How long plugins have to say whether a turn should go on. */
+export const SETTLE_MS = 2_000;
+
 export const defaultPolicy: TurnPolicy = {
   watchdogMs: 1_800_000,
   graceMs: 10_000,
   abortMs: 2_000,
-  unattended: { policy: "park", deadlineMs: 3_600_000 },
+  unattended: { policy: "park", deadlineMs: DEADLINE_MS },
   finishTodos: false,
   askPlugins: false,
 };

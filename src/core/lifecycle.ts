@@ -4,15 +4,13 @@ import type { EndReason, ErrorInfo, Evidence, Origin, TurnState } from "../proto
 import { type ItemId, promptId as promptIdOf, turnId } from "../protocol/ids.ts";
 import type { AgentCommand } from "./agent-io.ts";
 import { decide, isGoverned, resetGovernor } from "./governor.ts";
-import type { Proposal } from "./input.ts";
+import { type Proposal, SETTLE_MS } from "./input.ts";
 import { callIdOf, closeItem, failItem, idOf, isTool, openItem, turnPage } from "./items.ts";
 import { emit, type MachineOutput, type MachineState, made, type OpenItem, ours, type Turn } from "./machine-state.ts";
 import type { ItemHead } from "./report.ts";
 import { dropRequest } from "./requests.ts";
 import { beginTurnUsage } from "./usage.ts";
 
-/** How long plugins have to say whether a turn should go on. */
-export const SETTLE_MS = 2_000;
 const PREVIEW_LENGTH = 120;
 /** Resolved requests are remembered only to absorb their echoes; the set starts anew when it grows past this. */
 const RESOLVED_REMEMBERED = 1_000;

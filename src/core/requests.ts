@@ -3,6 +3,7 @@ import type { PermissionReply } from "../protocol/commands.ts";
 import type { Permission, PermissionStatus, QuestionRequest } from "../protocol/events.ts";
 import { permissionId, questionId } from "../protocol/ids.ts";
 import type { AgentCommand } from "./agent-io.ts";
+import { DEADLINE_MS } from "./input.ts";
 import {
   type EmitOptions,
   emit,
@@ -12,8 +13,6 @@ import {
   ours,
 } from "./machine-state.ts";
 import type { PermissionReport, QuestionReport } from "./report.ts";
-
-const DEFAULT_DEADLINE_MS = 3_600_000;
 
 const statusOf = { once: "accept", always: "accept_for_session", reject: "reject" } as const satisfies Record<
   PermissionReply,
@@ -152,8 +151,7 @@ function forget(state: MachineState, request: OpenRequest): void {
   state.resolved.add(request.key);
 }
 
-const deadlineFrom = (state: MachineState): number =>
-  state.at + (state.policy.unattended.deadlineMs ?? DEFAULT_DEADLINE_MS);
+const deadlineFrom = (state: MachineState): number => state.at + (state.policy.unattended.deadlineMs ?? DEADLINE_MS);
 
 function unattendedReply(state: MachineState, report: PermissionReport): PermissionReply | null {
   const { policy, allow } = state.policy.unattended;

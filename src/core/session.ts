@@ -1,6 +1,6 @@
 /** One session: adapter, turn machine and stamp in one fold. A live session, a replay and a test are all this. */
 import type { UniversalEvent } from "../protocol/events.ts";
-import type { SessionId } from "../protocol/ids.ts";
+import { readId, type SessionId } from "../protocol/ids.ts";
 import type { Adapter } from "./adapter.ts";
 import type { AdapterInput, AgentCommand, Send } from "./agent-io.ts";
 import { findRequest } from "./commands.ts";
@@ -208,8 +208,8 @@ const withoutType = ({ id, status, body }: { id: string; status: number; body: u
 
 function requestState(machine: MachineState, id: string): "open" | "answered" | "unknown" {
   if (findRequest(machine, id) !== null) return "open";
-  const [, kind, number] = /:([pq])(\d+)$/.exec(id) ?? [];
-  if (number === undefined || !id.startsWith(`${machine.session}:`)) return "unknown";
-  const count = kind === "p" ? machine.permissions : machine.questions;
-  return Number(number) >= 1 && Number(number) <= count ? "answered" : "unknown";
+  const read = readId(id);
+  if (read === null || read.session !== machine.session) return "unknown";
+  const asked = { permission: machine.permissions, question: machine.questions, turn: 0, item: 0 };
+  return read.number >= 1 && read.number <= asked[read.kind] ? "answered" : "unknown";
 }

@@ -33,3 +33,33 @@ export const itemId = (session: SessionId, count: number): ItemId => brand(ItemI
 export const permissionId = (session: SessionId, count: number): PermissionId =>
   brand(PermissionId, `${session}:p${count}`);
 export const questionId = (session: SessionId, count: number): QuestionId => brand(QuestionId, `${session}:q${count}`);
+
+/** What a counted id names. */
+export type CountedKind = "turn" | "item" | "permission" | "question";
+
+export interface CountedId {
+  readonly session: string;
+  readonly kind: CountedKind;
+  /** Counts the things of this kind in the session, from 1. */
+  readonly number: number;
+}
+
+const kindOf: ReadonlyMap<string, CountedKind> = new Map([
+  ["t", "turn"],
+  ["i", "item"],
+  ["p", "permission"],
+  ["q", "question"],
+]);
+
+/** Reads an id that the constructors above have made; null for any other text. */
+export function readId(id: string): CountedId | null {
+  const [, session, letter = "", number] = /^(.+):([tipq])(\d+)$/s.exec(id) ?? [];
+  const kind = kindOf.get(letter);
+  return session === undefined || kind === undefined ? null : { session, kind, number: Number(number) };
+}
+
+/** The number in an item's id; null when the text is no item's id. */
+export function itemNumber(id: string): number | null {
+  const read = readId(id);
+  return read?.kind === "item" ? read.number : null;
+}

@@ -1,5 +1,6 @@
 /** Rules of the item stream: each begins, says its pieces and is completed once, and the pieces add up. */
 import type { UniversalEvent } from "../protocol/events.ts";
+import { itemNumber } from "../protocol/ids.ts";
 import type { ContentPart, Item } from "../protocol/items.ts";
 import type { Checker, Rule } from "./rule.ts";
 
@@ -48,7 +49,7 @@ export const itemRules: readonly Rule<UniversalEvent>[] = [
 ];
 
 /** The number of an item: they count up, so a number that was reached and is not open belongs to a completed item. */
-const numberOf = (id: string): number => Number(id.slice(id.lastIndexOf(":i") + 2));
+const numberOf = (id: string): number => itemNumber(id) ?? Number.NaN;
 
 function lifecycle(): Checker<UniversalEvent> {
   const open = new Set<string>();

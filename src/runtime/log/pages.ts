@@ -2,9 +2,8 @@
 import { isRemoved, itemsOf, type Snapshot } from "../../core/snapshot.ts";
 import { ApiError } from "../../protocol/errors.ts";
 import type { UniversalEvent } from "../../protocol/events.ts";
-import type { SessionId } from "../../protocol/ids.ts";
+import { itemNumber, type SessionId } from "../../protocol/ids.ts";
 import type { Item } from "../../protocol/items.ts";
-import { itemNumber } from "../session/summary.ts";
 import { eventsOf } from "./codec/group.ts";
 import type { EventLog } from "./contract.ts";
 

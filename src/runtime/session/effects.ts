@@ -1,12 +1,10 @@
 /** Performs the effects of a session's fold once their events are stored: sends, starts and stops, answers, plugins. */
 import { unreachable } from "../../core/fold.ts";
-import type { Effect } from "../../core/input.ts";
+import { type Effect, SETTLE_MS } from "../../core/input.ts";
 import type { TurnId } from "../../protocol/ids.ts";
 import { launchOptions } from "./launch-options.ts";
 import type { OpenSession } from "./open-session.ts";
 import type { Runtime } from "./runtime.ts";
-
-const SETTLE_MS = 2_000;
 
 export function perform(runtime: Runtime, open: OpenSession, effect: Effect): void {
   switch (effect.type) {

@@ -2,14 +2,14 @@
 import type { NativeRecord, SessionOutput } from "../../core/input.ts";
 import type { Snapshot } from "../../core/snapshot.ts";
 import type { UniversalEvent } from "../../protocol/events.ts";
-import { type PromptId, promptId, type SessionId } from "../../protocol/ids.ts";
+import { itemNumber, type PromptId, promptId, type SessionId } from "../../protocol/ids.ts";
 import { type LinesWriter, makeRoom, openLinesWriter } from "../log/codec/lines-writer.ts";
 import { openNativePacker } from "../log/codec/native-packing.ts";
 import { openPacker } from "../log/codec/packing.ts";
 import type { Append, Packed, PromptChange, SessionSettings } from "../log/contract.ts";
 import type { Redactor } from "../redact.ts";
 import { encodeSnapshot } from "./snapshot-checkpoint.ts";
-import { itemNumber, summarise } from "./summary.ts";
+import { summarise } from "./summary.ts";
 
 /** A checkpoint is made at every turn's end, and at the latest after this many events. */
 const CHECKPOINT_EVENTS = 5_000;

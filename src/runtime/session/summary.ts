@@ -48,12 +48,6 @@ export function detail(described: Described, items: readonly Item[]): SessionDet
   };
 }
 
-/** The number in an item's id, which counts the session's items from 1. */
-export function itemNumber(id: string): number | null {
-  const match = /:i(\d+)$/.exec(id);
-  return match === null ? null : Number(match[1]);
-}
-
 export const latestItems = (snapshot: Snapshot, limit: number): readonly Item[] =>
   limit === 0 ? [] : itemsOf(snapshot).slice(-limit);
 
