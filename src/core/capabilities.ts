@@ -34,6 +34,28 @@ export interface Capabilities {
   readonly set: readonly ("model" | "variant" | "mode" | "permission_mode")[];
 }
 
+/** An agent that can do nothing but run a prompt: each adapter says what its agent can beyond that. */
+export const noCapabilities: Capabilities = {
+  permissions: false,
+  questions: false,
+  steer: false,
+  resume: false,
+  fork: false,
+  compact: false,
+  shell: false,
+  images: false,
+  mcp: false,
+  systemPrompt: false,
+  deltas: false,
+  todos: false,
+  subagents: false,
+  reasoning: false,
+  cost: false,
+  echoesPrompts: false,
+  permissionModes: [],
+  set: [],
+};
+
 export interface AgentMode {
   readonly id: string;
   readonly name: string;

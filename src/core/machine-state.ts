@@ -21,6 +21,7 @@ import type { Capabilities } from "./capabilities.ts";
 import type { GovernorState } from "./governor.ts";
 import type { Effect, TurnPolicy } from "./input.ts";
 import type { DeltaKind, ItemHead } from "./report.ts";
+import { noTokens } from "./tokens.ts";
 
 /** An event on its way to its place in the session. */
 export interface Drafted {
@@ -131,7 +132,6 @@ export interface MachineState {
   readonly governor: GovernorState;
 }
 
-export const noTokens = (): Tokens => ({ input: 0, output: 0, reasoning: 0, cache_read: 0, cache_write: 0 });
 export const noUsage = (): UsageTotal => ({ tokens: noTokens(), cost_usd: null, priced: "none" });
 
 export interface EmitOptions {

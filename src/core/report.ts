@@ -24,10 +24,10 @@ export interface ItemHead {
   readonly native_item_id: string | null;
   readonly kind: ItemKind;
   readonly role: ItemRole;
-  readonly message_id?: string;
+  readonly message_id?: string | undefined;
   /** The key of the parent item, usually the latest message item of the same native message. */
-  readonly parent?: string;
-  readonly subagent?: Subagent;
+  readonly parent?: string | undefined;
+  readonly subagent?: Subagent | undefined;
   /** A tool item already carries its part here (name, call_id); a message item its empty text or reasoning part. */
   readonly content: readonly ContentPart[];
 }
@@ -39,7 +39,7 @@ export interface OpenReport {
   readonly type: "open";
   readonly item: ItemHead;
   /** We made it to fill a gap: the event is marked synthetic, source daemon. */
-  readonly synthetic?: boolean;
+  readonly synthetic?: boolean | undefined;
 }
 
 /** A piece of an item's text or output. Before its item was opened, the machine makes a synthetic start. */
@@ -59,10 +59,10 @@ export interface CloseReport {
   readonly type: "close";
   readonly key: string;
   readonly status: "completed" | "failed";
-  readonly content?: readonly ContentPart[];
-  readonly item?: ItemHead;
+  readonly content?: readonly ContentPart[] | undefined;
+  readonly item?: ItemHead | undefined;
   /** The tool did not run because somebody or some rule said no: resolves an open request for it as rejected. */
-  readonly denied?: boolean;
+  readonly denied?: boolean | undefined;
 }
 
 /** An error the agent told of. It never ends a turn by itself: `end` does. */
@@ -80,14 +80,14 @@ export interface ErrorReport {
  */
 export interface SessionReport {
   readonly type: "session";
-  readonly native_session_id?: string;
+  readonly native_session_id?: string | undefined;
   readonly metadata?: Partial<SessionMetadata>;
-  readonly title?: string;
-  readonly model?: string | null;
-  readonly mode?: string | null;
-  readonly permission_mode?: string;
-  readonly revert?: Revert | null;
-  readonly share?: Share | null;
+  readonly title?: string | undefined;
+  readonly model?: string | null | undefined;
+  readonly mode?: string | null | undefined;
+  readonly permission_mode?: string | undefined;
+  readonly revert?: Revert | null | undefined;
+  readonly share?: Share | null | undefined;
 }
 
 /** A message, or one block of it, is no part of the conversation any more. */
@@ -114,7 +114,7 @@ export interface PermissionReport {
   readonly call_id: string | null;
   readonly input: unknown;
   readonly patterns: readonly string[];
-  readonly metadata?: Readonly<Record<string, unknown>>;
+  readonly metadata?: Readonly<Record<string, unknown>> | undefined;
 }
 
 /** A native confirmation, an answer seen in a recording, or the agent dropped its request (`reject`). */
@@ -129,7 +129,7 @@ export interface QuestionReport {
   readonly key: string;
   readonly questions: readonly Question[];
   readonly call_id: string | null;
-  readonly metadata?: Readonly<Record<string, unknown>>;
+  readonly metadata?: Readonly<Record<string, unknown>> | undefined;
 }
 
 export interface QuestionAnsweredReport {
@@ -152,9 +152,9 @@ export interface BeginReport {
 export interface EndReport {
   readonly type: "end";
   readonly reason: EndReason;
-  readonly error?: ErrorInfo;
+  readonly error?: ErrorInfo | undefined;
   /** The end line says something of its own (an error, an answer), so it opens and ends a turn when none is open. */
-  readonly says?: boolean;
+  readonly says?: boolean | undefined;
 }
 
 export type StateReport =
@@ -183,10 +183,10 @@ export interface UsageReport {
   readonly type: "usage";
   readonly scope: "step" | "turn" | "session";
   readonly mode: "add" | "total";
-  readonly tokens?: Tokens;
-  readonly cost_usd?: number;
-  readonly finish?: string;
-  readonly message_id?: string;
+  readonly tokens?: Tokens | undefined;
+  readonly cost_usd?: number | undefined;
+  readonly finish?: string | undefined;
+  readonly message_id?: string | undefined;
 }
 
 export interface TodoReport {

@@ -1,7 +1,8 @@
 /** Tokens and cost: an agent's counters become differences, so that nothing is counted twice. */
 import type { Tokens, UsageTotal } from "../protocol/events.ts";
-import { emit, type MachineOutput, type MachineState, noTokens, noUsage, type UsageState } from "./machine-state.ts";
+import { emit, type MachineOutput, type MachineState, noUsage, type UsageState } from "./machine-state.ts";
 import type { UsageReport } from "./report.ts";
+import { combineTokens, isZero, noTokens } from "./tokens.ts";
 
 /** `foreign`: the conversation began outside, so the agent's counter already holds what we never saw. */
 export const startUsage = ({ foreign }: { foreign: boolean }): UsageState => ({
@@ -50,7 +51,7 @@ interface Gained {
 
 /** A count below nothing is a fault of the agent: it gains nothing. */
 const asGiven = (report: UsageReport): Gained => ({
-  tokens: combine(report.tokens ?? noTokens(), noTokens(), (given, none) => Math.max(given, none)),
+  tokens: combineTokens(report.tokens ?? noTokens(), noTokens(), (given, none) => Math.max(given, none)),
   cost: report.cost_usd === undefined ? null : dollars(Math.max(0, report.cost_usd)),
 });
 
@@ -62,7 +63,7 @@ function difference(usage: UsageState, report: UsageReport): Gained {
   const tokens =
     report.tokens === undefined
       ? noTokens()
-      : combine(report.tokens, counted.tokens, (total, known, field) =>
+      : combineTokens(report.tokens, counted.tokens, (total, known, field) =>
           Math.max(0, total - (base?.tokens[field] ?? 0) - known),
         );
   const cost =
@@ -80,14 +81,14 @@ function learnBase(usage: UsageState, report: UsageReport): void {
     tokens:
       report.tokens === undefined
         ? noTokens()
-        : combine(report.tokens, turn.tokens, (total, known) => Math.max(0, total - known)),
+        : combineTokens(report.tokens, turn.tokens, (total, known) => Math.max(0, total - known)),
     cost_usd: Math.max(0, (report.cost_usd ?? 0) - (turn.cost_usd ?? 0)),
   };
 }
 
 /** Cost is known in full when every gain had one, or when the agent's own total says so. */
 function grown(total: UsageTotal, gained: Gained & { readonly authoritative: boolean }): UsageTotal {
-  const tokens = combine(total.tokens, gained.tokens, (a, b) => a + b);
+  const tokens = combineTokens(total.tokens, gained.tokens, (a, b) => a + b);
   if (gained.cost === null) {
     const priced = total.cost_usd === null ? "none" : isZero(gained.tokens) ? total.priced : "partial";
     return { tokens, cost_usd: total.cost_usd, priced };
@@ -101,7 +102,7 @@ function sum(before: UsageTotal, turn: UsageTotal): UsageTotal {
   if (isEmpty(before)) return turn;
   if (isEmpty(turn)) return before;
   return {
-    tokens: combine(before.tokens, turn.tokens, (a, b) => a + b),
+    tokens: combineTokens(before.tokens, turn.tokens, (a, b) => a + b),
     cost_usd:
       before.cost_usd === null && turn.cost_usd === null
         ? null
@@ -116,21 +117,4 @@ const dollars = (value: number): number => Math.round(value * DIGITS) / DIGITS;
 
 const isEmpty = ({ tokens, cost_usd }: UsageTotal): boolean => cost_usd === null && isZero(tokens);
 
-const isZero = (tokens: Tokens): boolean =>
-  tokens.input === 0 &&
-  tokens.output === 0 &&
-  tokens.reasoning === 0 &&
-  tokens.cache_read === 0 &&
-  tokens.cache_write === 0;
-
 const isNothing = ({ tokens, cost }: Gained): boolean => isZero(tokens) && (cost === null || cost === 0);
-
-function combine(a: Tokens, b: Tokens, with_: (a: number, b: number, field: keyof Tokens) => number): Tokens {
-  return {
-    input: with_(a.input, b.input, "input"),
-    output: with_(a.output, b.output, "output"),
-    reasoning: with_(a.reasoning, b.reasoning, "reasoning"),
-    cache_read: with_(a.cache_read, b.cache_read, "cache_read"),
-    cache_write: with_(a.cache_write, b.cache_write, "cache_write"),
-  };
-}

@@ -3,6 +3,20 @@
  * with its meaning left to the adapter, exactly as for an agent that somebody else wrote.
  */
 import { z } from "zod";
+import {
+  byTag,
+  type Check,
+  fields,
+  isAnything,
+  isBoolean,
+  isListOf,
+  isNumber,
+  isOneOf,
+  isShape,
+  isString,
+  nullable,
+  optional,
+} from "./shape.ts";
 
 const subagent = z.string().optional();
 
@@ -224,77 +238,68 @@ export type BuiltinHears = z.infer<typeof BuiltinHears>;
 export const BuiltinLine = z.union([BuiltinSays, BuiltinHears]);
 export type BuiltinLine = BuiltinSays | BuiltinHears;
 
-type Check = (value: unknown) => boolean;
-type Shape = Readonly<Record<string, Check>>;
+type Fields = Readonly<Record<string, Check>>;
 
-const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
-const text: Check = (value) => typeof value === "string";
-const count: Check = (value) => typeof value === "number";
-const flag: Check = (value) => typeof value === "boolean";
-const anything: Check = () => true;
-const record: Check = isRecord;
-const maybe =
-  (check: Check): Check =>
-  (value) =>
-    value === undefined || check(value);
-const orNull =
-  (check: Check): Check =>
-  (value) =>
-    value === null || check(value);
-const listOf =
-  (check: Check): Check =>
-  (value) =>
-    Array.isArray(value) && value.every(check);
-const oneOf =
-  (words: readonly string[]): Check =>
-  (value) =>
-    typeof value === "string" && words.includes(value);
-const shaped =
-  (shape: Shape): Check =>
-  (value) =>
-    isRecord(value) && Object.entries(shape).every(([field, check]) => check(value[field]));
+const optionalText = optional(isString);
+const textList = isListOf(isString);
 
-const tokens = shaped({ input: count, output: count, reasoning: count, cache_read: count, cache_write: count });
-const file = shaped({ path: text, action: oneOf(actions), diff: maybe(text), change: maybe(oneOf(changes)) });
-const todo = shaped({ id: text, content: text, status: oneOf(todoStates), priority: maybe(text) });
-const question = shaped({
-  id: text,
-  header: maybe(text),
-  question: text,
-  options: listOf(shaped({ label: text, description: maybe(text) })),
-  multiple: flag,
-  custom: flag,
+const tokens = fields({
+  input: isNumber,
+  output: isNumber,
+  reasoning: isNumber,
+  cache_read: isNumber,
+  cache_write: isNumber,
 });
-const failure = shaped({ message: text, code: orNull(text) });
-const attachment = shaped({ path: text, mime: maybe(text), filename: maybe(text) });
-const change: Shape = {
-  model: maybe(text),
-  variant: maybe(text),
-  mode: maybe(text),
-  permission_mode: maybe(oneOf(modes)),
+const file = fields({
+  path: isString,
+  action: isOneOf(actions),
+  diff: optionalText,
+  change: optional(isOneOf(changes)),
+});
+const todo = fields({ id: isString, content: isString, status: isOneOf(todoStates), priority: optionalText });
+const question = fields({
+  id: isString,
+  header: optionalText,
+  question: isString,
+  options: isListOf(fields({ label: isString, description: optionalText })),
+  multiple: isBoolean,
+  custom: isBoolean,
+});
+const failure = fields({ message: isString, code: nullable(isString) });
+const attachment = fields({ path: isString, mime: optionalText, filename: optionalText });
+const change: Fields = {
+  model: optionalText,
+  variant: optionalText,
+  mode: optionalText,
+  permission_mode: optional(isOneOf(modes)),
 };
-const said: Shape = { text, attachments: listOf(attachment) };
-const block: Shape = { id: text, message_id: text, subagent: maybe(text) };
-const piece: Shape = { id: text, delta: text };
-const blockEnd: Shape = { id: text, text, failed: flag };
-const step: Shape = { step: count, message_id: text, subagent: maybe(text) };
-const tool: Shape = { call_id: text, tool: text, kind: oneOf(kinds), message_id: text, subagent: maybe(text) };
+const said: Fields = { text: isString, attachments: isListOf(attachment) };
+const block: Fields = { id: isString, message_id: isString, subagent: optionalText };
+const piece: Fields = { id: isString, delta: isString };
+const blockEnd: Fields = { id: isString, text: isString, failed: isBoolean };
+const step: Fields = { step: isNumber, message_id: isString, subagent: optionalText };
+const tool: Fields = {
+  call_id: isString,
+  tool: isString,
+  kind: isOneOf(kinds),
+  message_id: isString,
+  subagent: optionalText,
+};
 
-const shapes: Readonly<Record<BuiltinLine["type"], Shape>> = {
+const shapes: Readonly<Record<BuiltinLine["type"], Fields>> = {
   session: {
-    agent: oneOf(["builtin"]),
-    session_id: text,
-    version: text,
-    model: orNull(text),
-    directory: text,
-    permission_mode: oneOf(modes),
-    tools: listOf(text),
+    agent: isOneOf(["builtin"]),
+    session_id: isString,
+    version: isString,
+    model: nullable(isString),
+    directory: isString,
+    permission_mode: isOneOf(modes),
+    tools: textList,
   },
   changed: change,
   "step.start": step,
-  "step.finish": { ...step, finish: text, tokens },
-  "step.failed": { ...step, message: text },
+  "step.finish": { ...step, finish: isString, tokens },
+  "step.failed": { ...step, message: isString },
   "text.start": block,
   "text.delta": piece,
   "text.end": blockEnd,
@@ -302,49 +307,51 @@ const shapes: Readonly<Record<BuiltinLine["type"], Shape>> = {
   "reasoning.delta": piece,
   "reasoning.end": blockEnd,
   "tool.input": tool,
-  "tool.call": { ...tool, input: anything, title: text },
-  "tool.output": { call_id: text, delta: text },
-  "tool.result": { call_id: text, output: text, is_error: flag, exit_code: maybe(count), files: listOf(file) },
-  "tool.error": { call_id: text, message: text, denied: flag },
-  "permission.asked": {
-    id: text,
-    action: text,
-    tool: text,
-    call_id: text,
-    patterns: listOf(text),
-    always: listOf(shaped({ action: text, pattern: text })),
-    metadata: record,
-    subagent: maybe(text),
+  "tool.call": { ...tool, input: isAnything, title: isString },
+  "tool.output": { call_id: isString, delta: isString },
+  "tool.result": {
+    call_id: isString,
+    output: isString,
+    is_error: isBoolean,
+    exit_code: optional(isNumber),
+    files: isListOf(file),
   },
-  "permission.answered": { id: text, reply: oneOf(replies) },
-  "question.asked": { id: text, call_id: text, questions: listOf(question), subagent: maybe(text) },
-  "question.answered": { id: text, answers: orNull(listOf(listOf(text))) },
-  todo: { todos: listOf(todo) },
-  retry: { attempt: count, message: text, delay_ms: count, subagent: maybe(text) },
-  "compaction.start": { id: text, why: text },
-  "compaction.end": { id: text, summary: text, kept: shaped({ from: orNull(text) }), tokens },
-  "compaction.failed": { id: text, message: text },
-  "subagent.start": { id: text, call_id: text, name: text, title: text },
-  "subagent.end": { id: text, failed: flag },
-  notice: { id: text, label: text, detail: text, subagent: maybe(text) },
-  end: { reason: oneOf(ends), error: maybe(failure) },
+  "tool.error": { call_id: isString, message: isString, denied: isBoolean },
+  "permission.asked": {
+    id: isString,
+    action: isString,
+    tool: isString,
+    call_id: isString,
+    patterns: textList,
+    always: isListOf(fields({ action: isString, pattern: isString })),
+    metadata: isShape,
+    subagent: optionalText,
+  },
+  "permission.answered": { id: isString, reply: isOneOf(replies) },
+  "question.asked": { id: isString, call_id: isString, questions: isListOf(question), subagent: optionalText },
+  "question.answered": { id: isString, answers: nullable(isListOf(textList)) },
+  todo: { todos: isListOf(todo) },
+  retry: { attempt: isNumber, message: isString, delay_ms: isNumber, subagent: optionalText },
+  "compaction.start": { id: isString, why: isString },
+  "compaction.end": { id: isString, summary: isString, kept: fields({ from: nullable(isString) }), tokens },
+  "compaction.failed": { id: isString, message: isString },
+  "subagent.start": { id: isString, call_id: isString, name: isString, title: isString },
+  "subagent.end": { id: isString, failed: isBoolean },
+  notice: { id: isString, label: isString, detail: isString, subagent: optionalText },
+  end: { reason: isOneOf(ends), error: optional(failure) },
   prompt: said,
   steer: said,
-  "permission.reply": { id: text, reply: oneOf(replies), message: maybe(text) },
-  "question.reply": { id: text, answers: listOf(listOf(text)) },
-  "question.reject": { id: text, message: maybe(text) },
+  "permission.reply": { id: isString, reply: isOneOf(replies), message: optionalText },
+  "question.reply": { id: isString, answers: isListOf(textList) },
+  "question.reject": { id: isString, message: optionalText },
   abort: {},
   set: change,
   compact: {},
 };
 
-const known = new Map<string, Shape>(Object.entries(shapes));
+const line = byTag("type", Object.fromEntries(Object.entries(shapes).map(([type, checks]) => [type, fields(checks)])));
 
-export function isBuiltinLine(value: unknown): value is BuiltinLine {
-  if (!isRecord(value) || typeof value.type !== "string") return false;
-  const shape = known.get(value.type);
-  return shape !== undefined && shaped(shape)(value);
-}
+export const isBuiltinLine = (value: unknown): value is BuiltinLine => line(value);
 
 const heard: ReadonlySet<string> = new Set([
   "prompt",

@@ -1,19 +1,23 @@
 /**
  * Is this a line of Claude Code? Checks the tag and the fields we read; the schema in `claude-schema.ts` must agree.
  */
+import { type ClaudeBlock, type ClaudeLine, noticeSubtypes, quietSubtypes, quietTypes } from "./claude.ts";
 import {
-  type ClaudeBlock,
-  type ClaudeLine,
-  type JsonObject,
-  noticeSubtypes,
-  quietSubtypes,
-  quietTypes,
-} from "./claude.ts";
-
-export function isClaudeLine(value: unknown): value is ClaudeLine {
-  if (!isObject(value) || typeof value.type !== "string" || !isOptionalText(value.uuid)) return false;
-  return Object.hasOwn(types, value.type) && types[value.type]?.(value) === true;
-}
+  anyOf,
+  byTag,
+  type Check,
+  fields,
+  isAnything,
+  isBoolean,
+  isListOf,
+  isMapOf,
+  isNumber,
+  isShape,
+  isString,
+  nullable,
+  nullish,
+  optional,
+} from "./shape.ts";
 
 /** Lines that no other agent writes: how a stream of unknown origin is told to be Claude Code's. */
 export function isClaudeOnly(value: unknown): boolean {
@@ -25,15 +29,15 @@ export function isClaudeOnly(value: unknown): boolean {
 
 /** A content block by the fields we read; what we do not know is kept as it is. */
 export function readBlock(value: unknown): ClaudeBlock {
-  if (!isObject(value)) return { type: "other", native: { value } };
+  if (!isShape(value)) return { type: "other", native: { value } };
   const { type } = value;
-  if (type === "text" && isText(value.text)) return { type, text: value.text };
-  if (type === "thinking" && isText(value.thinking)) return { type, thinking: value.thinking };
-  if ((type === "tool_use" || type === "server_tool_use") && isText(value.id) && isText(value.name)) {
+  if (type === "text" && isString(value.text)) return { type, text: value.text };
+  if (type === "thinking" && isString(value.thinking)) return { type, thinking: value.thinking };
+  if ((type === "tool_use" || type === "server_tool_use") && isString(value.id) && isString(value.name)) {
     return { type, id: value.id, name: value.name, input: value.input ?? {} };
   }
-  if (isText(type) && type.endsWith("tool_result") && isText(value.tool_use_id)) {
-    const content = isText(value.content) || Array.isArray(value.content) ? value.content : undefined;
+  if (isString(type) && type.endsWith("tool_result") && isString(value.tool_use_id)) {
+    const content = isString(value.content) || Array.isArray(value.content) ? value.content : undefined;
     return {
       type: "tool_result",
       tool_use_id: value.tool_use_id,
@@ -41,188 +45,162 @@ export function readBlock(value: unknown): ClaudeBlock {
       ...(typeof value.is_error === "boolean" ? { is_error: value.is_error } : {}),
     };
   }
-  if (type === "image" && isObject(value.source)) {
+  if (type === "image" && isShape(value.source)) {
     const { data, media_type } = value.source;
-    return { type, source: { ...(isText(data) ? { data } : {}), ...(isText(media_type) ? { media_type } : {}) } };
+    return { type, source: { ...(isString(data) ? { data } : {}), ...(isString(media_type) ? { media_type } : {}) } };
   }
   return { type: "other", native: value };
 }
 
-export const isObject = (value: unknown): value is JsonObject =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
-export const isText = (value: unknown): value is string => typeof value === "string";
-export const isNumber = (value: unknown): value is number => typeof value === "number";
-
-type Check = (value: unknown) => boolean;
-
-const isBoolean: Check = (value) => typeof value === "boolean";
-const isOptional =
-  (check: Check): Check =>
-  (value) =>
-    value === undefined || check(value);
-const isOptionalText = isOptional(isText);
-const isNullable =
-  (check: Check): Check =>
-  (value) =>
-    value === undefined || value === null || check(value);
-const isList =
-  (check: Check): Check =>
-  (value) =>
-    Array.isArray(value) && value.every(check);
-
-/** Every named field passes its check. */
-const has =
-  (fields: Readonly<Record<string, Check>>): Check =>
-  (value) => {
-    if (!isObject(value)) return false;
-    for (const name in fields) if (fields[name]?.(value[name]) !== true) return false;
-    return true;
-  };
+const optionalText = optional(isString);
+const count = optional(isNumber);
 
 const errors = {
-  api_error_type: isOptional(isText),
-  api_error: isOptional(isText),
-  api_error_status: isNullable(isNumber),
+  api_error_type: optionalText,
+  api_error: optionalText,
+  api_error_status: nullish(isNumber),
 };
 
 const scoped = {
-  task_description: isOptional(isText),
-  parent_tool_use_id: isNullable(isText),
-  agent_id: isOptional(isText),
-  subagent_type: isOptional(isText),
+  task_description: optionalText,
+  parent_tool_use_id: nullish(isString),
+  agent_id: optionalText,
+  subagent_type: optionalText,
 };
-const anything: Check = () => true;
 
-const usage = has({
-  input_tokens: isOptional(isNumber),
-  output_tokens: isOptional(isNumber),
-  cache_creation_input_tokens: isNullable(isNumber),
-  cache_read_input_tokens: isNullable(isNumber),
-  output_tokens_details: isNullable(has({ thinking_tokens: isOptional(isNumber) })),
+const usage = fields({
+  input_tokens: count,
+  output_tokens: count,
+  cache_creation_input_tokens: nullish(isNumber),
+  cache_read_input_tokens: nullish(isNumber),
+  output_tokens_details: nullish(fields({ thinking_tokens: count })),
 });
-const modelUsage: Check = (value) =>
-  isObject(value) &&
-  Object.values(value).every(
-    has({
-      inputTokens: isOptional(isNumber),
-      outputTokens: isOptional(isNumber),
-      cacheReadInputTokens: isOptional(isNumber),
-      cacheCreationInputTokens: isOptional(isNumber),
-      thinkingTokens: isOptional(isNumber),
-      costUSD: isOptional(isNumber),
-    }),
-  );
+const modelUsage = isMapOf(
+  fields({
+    inputTokens: count,
+    outputTokens: count,
+    cacheReadInputTokens: count,
+    cacheCreationInputTokens: count,
+    thinkingTokens: count,
+    costUSD: count,
+  }),
+);
 
-const task = { task_id: isText, task_type: isOptional(isText), description: isOptional(isText) };
+const task = { task_id: isString, task_type: optionalText, description: optionalText };
 
 const systems: Readonly<Record<string, Check>> = {
-  init: has({
-    session_id: isText,
-    model: isText,
-    cwd: isOptional(isText),
-    tools: isOptional(isList(isText)),
-    permissionMode: isOptional(isText),
-    claude_code_version: isOptional(isText),
-    user_message_uuids: isOptional(isList(isText)),
+  init: fields({
+    session_id: isString,
+    model: isString,
+    cwd: optionalText,
+    tools: optional(isListOf(isString)),
+    permissionMode: optionalText,
+    claude_code_version: optionalText,
+    user_message_uuids: optional(isListOf(isString)),
   }),
-  status: has({ status: (value) => value === null || isText(value), permissionMode: isOptional(isText) }),
-  api_retry: has({
+  status: fields({ status: nullable(isString), permissionMode: optionalText }),
+  api_retry: fields({
     attempt: isNumber,
     retry_delay_ms: isNumber,
-    error_status: isNullable(isNumber),
-    error: isOptional(isText),
+    error_status: nullish(isNumber),
+    error: optionalText,
   }),
-  permission_denied: has({ tool_name: isText, tool_use_id: isText, message: isText }),
-  compact_boundary: has({ compact_metadata: isOptional(isObject) }),
-  task_started: has({ ...task, tool_use_id: isOptional(isText), subagent_type: isOptional(isText) }),
-  task_updated: has({ task_id: isText, patch: isObject }),
-  task_notification: has({
-    task_id: isText,
-    tool_use_id: isOptional(isText),
-    status: isText,
-    summary: isOptional(isText),
+  permission_denied: fields({ tool_name: isString, tool_use_id: isString, message: isString }),
+  compact_boundary: fields({ compact_metadata: optional(isShape) }),
+  task_started: fields({ ...task, tool_use_id: optionalText, subagent_type: optionalText }),
+  task_updated: fields({ task_id: isString, patch: isShape }),
+  task_notification: fields({
+    task_id: isString,
+    tool_use_id: optionalText,
+    status: isString,
+    summary: optionalText,
   }),
-  background_tasks_changed: has({ tasks: isList(has(task)) }),
-  hook_started: has({ hook_id: isText, hook_name: isText }),
-  hook_response: has({
-    hook_id: isText,
-    hook_name: isText,
-    output: isOptional(isText),
-    outcome: isOptional(isText),
+  background_tasks_changed: fields({ tasks: isListOf(fields(task)) }),
+  hook_started: fields({ hook_id: isString, hook_name: isString }),
+  hook_response: fields({
+    hook_id: isString,
+    hook_name: isString,
+    output: optionalText,
+    outcome: optionalText,
   }),
-  session_title_changed: has({ title: isText }),
+  session_title_changed: fields({ title: isString }),
   ...Object.fromEntries(
     noticeSubtypes.map((name) => [
       name,
-      has({ content: isOptional(isText), text: isOptional(isText), fallback_model: isOptional(isText) }),
+      fields({ content: optionalText, text: optionalText, fallback_model: optionalText }),
     ]),
   ),
-  ...Object.fromEntries(quietSubtypes.map((name) => [name, anything])),
+  ...Object.fromEntries(quietSubtypes.map((name) => [name, isAnything])),
 };
 
 const streams: Readonly<Record<string, Check>> = {
-  message_start: has({ message: has({ id: isText, usage: isOptional(usage) }) }),
-  content_block_start: has({ index: isNumber, content_block: isObject }),
-  content_block_delta: has({ index: isNumber, delta: isObject }),
-  content_block_stop: has({ index: isNumber }),
-  message_delta: has({ delta: has({ stop_reason: isNullable(isText) }), usage: isOptional(usage) }),
-  message_stop: anything,
-  ping: anything,
-  error: anything,
+  message_start: fields({ message: fields({ id: isString, usage: optional(usage) }) }),
+  content_block_start: fields({ index: isNumber, content_block: isShape }),
+  content_block_delta: fields({ index: isNumber, delta: isShape }),
+  content_block_stop: fields({ index: isNumber }),
+  message_delta: fields({ delta: fields({ stop_reason: nullish(isString) }), usage: optional(usage) }),
+  message_stop: isAnything,
+  ping: isAnything,
+  error: isAnything,
 };
 
-const stream: Check = has({
+const stream: Check = fields({
   ...scoped,
-  api_message_id: isOptional(isText),
-  event: (value) => isObject(value) && isText(value.type) && streams[value.type]?.(value) === true,
+  api_message_id: optionalText,
+  event: byTag("type", streams),
 });
 
 const types: Readonly<Record<string, Check>> = {
-  system: (value) => isObject(value) && isText(value.subtype) && systems[value.subtype]?.(value) === true,
-  assistant: has({
+  system: byTag("subtype", systems),
+  assistant: fields({
     ...scoped,
-    message: has({
-      id: isText,
-      model: isOptional(isText),
+    message: fields({
+      id: isString,
+      model: optionalText,
       content: Array.isArray,
-      stop_reason: isNullable(isText),
-      usage: isNullable(usage),
+      stop_reason: nullish(isString),
+      usage: nullish(usage),
     }),
-    error: isOptional(isText),
+    error: optionalText,
     ...errors,
   }),
-  user: has({
+  user: fields({
     ...scoped,
-    session_id: isOptional(isText),
-    message: has({ content: (value) => isText(value) || Array.isArray(value) }),
-    tool_result_meta: isOptional(Array.isArray),
+    session_id: optionalText,
+    message: fields({ content: anyOf(isString, Array.isArray) }),
+    tool_result_meta: optional(Array.isArray),
   }),
   stream_event: stream,
   stream,
-  result: has({
+  result: fields({
     ...errors,
-    session_id: isOptional(isText),
-    startup_failure_reason: isOptional(isText),
-    subtype: isText,
+    session_id: optionalText,
+    startup_failure_reason: optionalText,
+    subtype: isString,
     is_error: isBoolean,
-    result: isOptional(isText),
-    errors: isOptional(Array.isArray),
-    stop_reason: isNullable(isText),
-    terminal_reason: isOptional(isText),
-    total_cost_usd: isOptional(isNumber),
-    usage: isOptional(usage),
-    modelUsage: isOptional(modelUsage),
-    model_usage_since_last_result: isOptional(modelUsage),
-    user_message_uuids: isOptional(isList(isText)),
+    result: optionalText,
+    errors: optional(Array.isArray),
+    stop_reason: nullish(isString),
+    terminal_reason: optionalText,
+    total_cost_usd: count,
+    usage: optional(usage),
+    modelUsage: optional(modelUsage),
+    model_usage_since_last_result: optional(modelUsage),
+    user_message_uuids: optional(isListOf(isString)),
   }),
-  tool_use: (value) => isObject(value) && has({ id: isText, name: isText })(value.tool_use ?? value),
-  tool_result: (value) => isObject(value) && has({ tool_use_id: isText })(value.tool_result ?? value),
-  command_lifecycle: has({ command_uuid: isText, state: isText }),
-  conversation_reset: has({ new_conversation_id: isText }),
-  control_request: has({ request_id: isText, request: has({ subtype: isText }) }),
-  control_response: has({
-    response: has({ subtype: isText, request_id: isText, error: isOptional(isText) }),
+  tool_use: (value) => isShape(value) && fields({ id: isString, name: isString })(value.tool_use ?? value),
+  tool_result: (value) => isShape(value) && fields({ tool_use_id: isString })(value.tool_result ?? value),
+  command_lifecycle: fields({ command_uuid: isString, state: isString }),
+  conversation_reset: fields({ new_conversation_id: isString }),
+  control_request: fields({ request_id: isString, request: fields({ subtype: isString }) }),
+  control_response: fields({
+    response: fields({ subtype: isString, request_id: isString, error: optionalText }),
   }),
-  control_cancel_request: has({ request_id: isText }),
-  ...Object.fromEntries(quietTypes.map((name) => [name, anything])),
+  control_cancel_request: fields({ request_id: isString }),
+  ...Object.fromEntries(quietTypes.map((name) => [name, isAnything])),
 };
+
+const isKnown = byTag("type", types);
+
+export const isClaudeLine = (value: unknown): value is ClaudeLine =>
+  isKnown(value) && isShape(value) && optionalText(value.uuid);

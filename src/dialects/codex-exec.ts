@@ -1,7 +1,17 @@
 /** What `codex exec --json` prints: one JSON object a line, items whole, ids from `item_0` in every process. */
 import { z } from "zod";
-import { type Check, fields, nullish } from "./codex-items.ts";
-import { isBoolean, isNumber, isOneOf, isShape, isString } from "./shape.ts";
+import {
+  byTag,
+  type Check,
+  fields,
+  isAnything,
+  isBoolean,
+  isListOf,
+  isNumber,
+  isOneOf,
+  isString,
+  nullish,
+} from "./shape.ts";
 
 const runStates = ["in_progress", "completed", "failed", "declined"] as const;
 const changeKinds = ["add", "delete", "update"] as const;
@@ -74,11 +84,6 @@ export const ExecLine = z.discriminatedUnion("type", [
 ]);
 export type ExecLine = z.infer<typeof ExecLine>;
 
-const listOf =
-  (check: Check): Check =>
-  (value) =>
-    Array.isArray(value) && value.every(check);
-
 const itemChecks: Readonly<Record<ExecItem["type"], Check>> = {
   agent_message: fields({ id: isString, text: isString }),
   reasoning: fields({ id: isString, text: isString }),
@@ -91,7 +96,7 @@ const itemChecks: Readonly<Record<ExecItem["type"], Check>> = {
   }),
   file_change: fields({
     id: isString,
-    changes: listOf(fields({ path: isString, kind: isOneOf(changeKinds) })),
+    changes: isListOf(fields({ path: isString, kind: isOneOf(changeKinds) })),
     status: isOneOf(runStates),
   }),
   mcp_tool_call: fields({
@@ -108,17 +113,14 @@ const itemChecks: Readonly<Record<ExecItem["type"], Check>> = {
     status: isOneOf(runStates),
   }),
   web_search: fields({ id: isString, query: isString }),
-  todo_list: fields({ id: isString, items: listOf(fields({ text: isString, completed: isBoolean })) }),
+  todo_list: fields({ id: isString, items: isListOf(fields({ text: isString, completed: isBoolean })) }),
   error: fields({ id: isString, message: isString }),
 };
-const itemCheckOf: ReadonlyMap<string, Check> = new Map(Object.entries(itemChecks));
-const isItem: Check = (value) =>
-  isShape(value) && isString(value.type) && itemCheckOf.get(value.type)?.(value) === true;
-const ofItem = fields({ item: isItem });
+const ofItem = fields({ item: byTag("type", itemChecks) });
 
 const lineChecks: Readonly<Record<ExecLine["type"], Check>> = {
   "thread.started": fields({ thread_id: isString }),
-  "turn.started": isShape,
+  "turn.started": isAnything,
   "turn.completed": fields({
     usage: fields({
       input_tokens: isNumber,
@@ -134,7 +136,6 @@ const lineChecks: Readonly<Record<ExecLine["type"], Check>> = {
   "item.completed": ofItem,
   error: fields({ message: isString }),
 };
-const lineCheckOf: ReadonlyMap<string, Check> = new Map(Object.entries(lineChecks));
+const line = byTag("type", lineChecks);
 
-export const isExecLine = (value: unknown): value is ExecLine =>
-  isShape(value) && isString(value.type) && lineCheckOf.get(value.type)?.(value) === true;
+export const isExecLine = (value: unknown): value is ExecLine => line(value);

@@ -1,26 +1,19 @@
 /** The items of a Codex thread, as `codex app-server` sends them: only the fields we read, loose about the rest. */
 import { z } from "zod";
-import { isBoolean, isListOf, isNumber, isOneOf, isShape, isString } from "./shape.ts";
-
-export type Check = (value: unknown) => boolean;
-
-/** Every named field passes its check. The list is made once: lines are many, guards are few. */
-export function fields(checks: Readonly<Record<string, Check>>): Check {
-  const list = Object.entries(checks);
-  return (value) => isShape(value) && list.every(([name, check]) => check(value[name]));
-}
-
-export const nullish =
-  (check: Check): Check =>
-  (value) =>
-    value === undefined || value === null || check(value);
-
-export const anything: Check = () => true;
-const listOf =
-  (check: Check): Check =>
-  (value) =>
-    Array.isArray(value) && value.every(check);
-const isInteger: Check = (value) => isNumber(value) && Number.isInteger(value);
+import {
+  byTag,
+  type Check,
+  fields,
+  isBoolean,
+  isInteger,
+  isListOf,
+  isMapOf,
+  isNumber,
+  isOneOf,
+  isString,
+  nullish,
+  optional,
+} from "./shape.ts";
 
 const runStates = ["inProgress", "completed", "failed", "declined"] as const;
 const callStates = ["inProgress", "completed", "failed"] as const;
@@ -146,7 +139,7 @@ export type ItemOf<T extends CodexItem["type"]> = Extract<CodexItem, { type: T }
 
 const id = isString;
 const maybeText = nullish(isString);
-const optionalText: Check = (value) => value === undefined || isString(value);
+const optionalText = optional(isString);
 
 export const isFileChange = fields({
   path: isString,
@@ -157,11 +150,11 @@ export const isFileChange = fields({
 const itemChecks: Readonly<Record<CodexItem["type"], Check>> = {
   userMessage: fields({
     id,
-    content: listOf(
+    content: isListOf(
       fields({ type: isString, text: optionalText, url: optionalText, path: optionalText, name: optionalText }),
     ),
   }),
-  hookPrompt: fields({ id, fragments: listOf(fields({ text: isString })) }),
+  hookPrompt: fields({ id, fragments: isListOf(fields({ text: isString })) }),
   agentMessage: fields({ id, text: isString, phase: maybeText }),
   functionCallOutput: fields({ id, name: isString, namespace: maybeText }),
   plan: fields({ id, text: isString }),
@@ -171,12 +164,12 @@ const itemChecks: Readonly<Record<CodexItem["type"], Check>> = {
     command: isString,
     cwd: isString,
     status: isOneOf(runStates),
-    commandActions: listOf(fields({ type: isString, command: isString, path: maybeText })),
+    commandActions: isListOf(fields({ type: isString, command: isString, path: maybeText })),
     source: maybeText,
     aggregatedOutput: maybeText,
     exitCode: nullish(isInteger),
   }),
-  fileChange: fields({ id, changes: listOf(isFileChange), status: isOneOf(runStates) }),
+  fileChange: fields({ id, changes: isListOf(isFileChange), status: isOneOf(runStates) }),
   mcpToolCall: fields({
     id,
     server: isString,
@@ -190,7 +183,7 @@ const itemChecks: Readonly<Record<CodexItem["type"], Check>> = {
     tool: isString,
     namespace: maybeText,
     status: isOneOf(callStates),
-    contentItems: nullish(listOf(fields({ type: isString, text: optionalText }))),
+    contentItems: nullish(isListOf(fields({ type: isString, text: optionalText }))),
     success: nullish(isBoolean),
   }),
   collabAgentToolCall: fields({
@@ -199,7 +192,7 @@ const itemChecks: Readonly<Record<CodexItem["type"], Check>> = {
     status: isOneOf(collabStates),
     receiverThreadIds: isListOf(isString),
     prompt: maybeText,
-    agentsStates: (value) => isShape(value) && Object.values(value).every(isAgentState),
+    agentsStates: isMapOf(fields({ status: isOneOf(agentStates), message: maybeText })),
   }),
   subAgentActivity: fields({
     id,
@@ -216,12 +209,9 @@ const itemChecks: Readonly<Record<CodexItem["type"], Check>> = {
   contextCompaction: fields({ id }),
 };
 
-const isAgentState = fields({ status: isOneOf(agentStates), message: maybeText });
-
 /** Every item type we know, for the walk over the published schema. */
 export const itemTypes: readonly string[] = Object.keys(itemChecks);
 
-const itemCheckOf: ReadonlyMap<string, Check> = new Map(Object.entries(itemChecks));
+const itemCheck = byTag("type", itemChecks);
 
-export const isCodexItem = (value: unknown): value is CodexItem =>
-  isShape(value) && isString(value.type) && itemCheckOf.get(value.type)?.(value) === true;
+export const isCodexItem = (value: unknown): value is CodexItem => itemCheck(value);

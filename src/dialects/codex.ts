@@ -3,8 +3,20 @@
  * us are described here field by field; those that say nothing new are named beside the adapter.
  */
 import { z } from "zod";
-import { type Check, CodexItem, fields, isCodexItem, nullish } from "./codex-items.ts";
-import { isBoolean, isNumber, isOneOf, isShape, isString } from "./shape.ts";
+import { CodexItem, isCodexItem } from "./codex-items.ts";
+import {
+  anyOf,
+  byTag,
+  type Check,
+  fields,
+  isBoolean,
+  isListOf,
+  isNumber,
+  isOneOf,
+  isShape,
+  isString,
+  nullish,
+} from "./shape.ts";
 
 export type { CodexItem, FileChange, ItemOf } from "./codex-items.ts";
 export { itemTypes } from "./codex-items.ts";
@@ -212,10 +224,6 @@ const isCounts = fields({
   outputTokens: isNumber,
   reasoningOutputTokens: isNumber,
 });
-const listOf =
-  (check: Check): Check =>
-  (value) =>
-    Array.isArray(value) && value.every(check);
 const hook = fields({
   threadId: isString,
   run: fields({
@@ -223,7 +231,7 @@ const hook = fields({
     eventName: isString,
     status: isString,
     statusMessage: maybeText,
-    entries: listOf(fields({ text: isString })),
+    entries: isListOf(fields({ text: isString })),
   }),
 });
 const review = fields({ ...place, reviewId: isString, review: fields({ status: isString, rationale: maybeText }) });
@@ -250,7 +258,7 @@ const paramChecks: Readonly<Record<CodexNotification["method"], Check>> = {
   "turn/plan/updated": fields({
     ...place,
     explanation: maybeText,
-    plan: listOf(fields({ step: isString, status: isOneOf(stepStates) })),
+    plan: isListOf(fields({ step: isString, status: isOneOf(stepStates) })),
   }),
   "item/started": fields({ ...place, item: isCodexItem }),
   "item/completed": fields({ ...place, item: isCodexItem }),
@@ -266,7 +274,7 @@ const paramChecks: Readonly<Record<CodexNotification["method"], Check>> = {
   "item/autoApprovalReview/started": review,
   "item/autoApprovalReview/completed": review,
   "autoApprovalReview/strictReviewRequired": fields(place),
-  "serverRequest/resolved": fields({ threadId: isString, requestId: (value) => isString(value) || isNumber(value) }),
+  "serverRequest/resolved": fields({ threadId: isString, requestId: anyOf(isString, isNumber) }),
   "hook/started": hook,
   "hook/completed": hook,
   "model/rerouted": fields({ ...place, fromModel: isString, toModel: isString, reason: isString }),
@@ -290,7 +298,7 @@ const isQuestion = fields({
   question: isString,
   isOther: nullish(isBoolean),
   isSecret: nullish(isBoolean),
-  options: nullish(listOf(fields({ label: isString, description: isString }))),
+  options: nullish(isListOf(fields({ label: isString, description: isString }))),
 });
 
 const requestChecks: Readonly<Record<CodexRequest["method"], Check>> = {
@@ -301,7 +309,7 @@ const requestChecks: Readonly<Record<CodexRequest["method"], Check>> = {
     command: maybeText,
     cwd: maybeText,
     reason: maybeText,
-    proposedExecpolicyAmendment: nullish(listOf(isString)),
+    proposedExecpolicyAmendment: nullish(isListOf(isString)),
     networkApprovalContext: nullish(fields({ host: isString })),
     availableDecisions: nullish(Array.isArray),
   }),
@@ -309,7 +317,7 @@ const requestChecks: Readonly<Record<CodexRequest["method"], Check>> = {
   "item/tool/requestUserInput": fields({
     ...place,
     itemId: isString,
-    questions: listOf(isQuestion),
+    questions: isListOf(isQuestion),
     isBlocking: nullish(isBoolean),
     autoResolutionMs: nullish(isNumber),
   }),
@@ -333,7 +341,7 @@ const requestChecks: Readonly<Record<CodexRequest["method"], Check>> = {
   execCommandApproval: fields({
     conversationId: isString,
     callId: isString,
-    command: listOf(isString),
+    command: isListOf(isString),
     cwd: isString,
     reason: maybeText,
   }),
@@ -342,14 +350,14 @@ const requestChecks: Readonly<Record<CodexRequest["method"], Check>> = {
 export const translatedNotifications: readonly string[] = Object.keys(paramChecks);
 export const answeredRequests: readonly string[] = Object.keys(requestChecks);
 
-const notificationCheckOf: ReadonlyMap<string, Check> = new Map(Object.entries(paramChecks));
-const requestCheckOf: ReadonlyMap<string, Check> = new Map(Object.entries(requestChecks));
+/** What is checked is what the line's method carries. */
+const byMethod = (checks: Readonly<Record<string, Check>>): Check =>
+  byTag("method", Object.fromEntries(Object.entries(checks).map(([method, params]) => [method, fields({ params })])));
 
-const passes = (checks: ReadonlyMap<string, Check>, value: unknown): boolean =>
-  isShape(value) && isString(value.method) && checks.get(value.method)?.(value.params) === true;
-
-export const isCodexNotification = (value: unknown): value is CodexNotification => passes(notificationCheckOf, value);
-export const isCodexRequest = (value: unknown): value is CodexRequest => passes(requestCheckOf, value);
+const notification = byMethod(paramChecks);
+const request = byMethod(requestChecks);
+export const isCodexNotification = (value: unknown): value is CodexNotification => notification(value);
+export const isCodexRequest = (value: unknown): value is CodexRequest => request(value);
 
 const threadResult = fields({ thread: isThreadShape, model: maybeText, cwd: maybeText, reasoningEffort: maybeText });
 const turnResult = fields({ turn: isTurnShape });

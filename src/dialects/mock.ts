@@ -3,7 +3,20 @@
  * real agents have: blocks, calls, requests, retries, subagents, background work, more than one way to end.
  */
 import { z } from "zod";
-import { isBoolean, isListOf, isNumber, isOneOf, isShape, isString, maybe, type Shape } from "./shape.ts";
+import {
+  byTag,
+  type Check,
+  fields,
+  isAnything,
+  isBoolean,
+  isListOf,
+  isNumber,
+  isOneOf,
+  isShape,
+  isString,
+  nullable,
+  optional,
+} from "./shape.ts";
 
 const blockKinds = ["text", "reasoning"] as const;
 const toolKinds = ["command", "file_change", "web_search", "subagent", "note", "tool"] as const;
@@ -140,94 +153,81 @@ export type MockLine = MockSays | MockHears;
 
 export type MockSaysOf<Type extends MockSays["type"]> = Extract<MockSays, { type: Type }>;
 
+const id = isString;
+const optionalText = optional(isString);
 const isStrings = isListOf(isString);
-const isFile = (value: unknown): value is Shape =>
-  isShape(value) && isString(value.path) && isOneOf(fileActions)(value.action) && maybe(value.diff, isString);
-const isTodo = (value: unknown): value is Shape =>
-  isShape(value) && isString(value.id) && isString(value.content) && isOneOf(todoStates)(value.status);
-const isOption = (value: unknown): value is Shape =>
-  isShape(value) && isString(value.label) && maybe(value.description, isString);
-const isQuestion = (value: unknown): value is Shape =>
-  isShape(value) &&
-  isString(value.id) &&
-  isString(value.header) &&
-  isString(value.question) &&
-  isListOf(isOption)(value.options) &&
-  isBoolean(value.multiple);
-const isTask = (value: unknown): value is Shape =>
-  isShape(value) && isString(value.id) && isString(value.title) && maybe(value.call, isString);
-const isFailure = (value: unknown) => isShape(value) && isString(value.message) && isString(value.code);
-const isTokens = (value: unknown) =>
-  isShape(value) && isNumber(value.input) && isNumber(value.output) && isNumber(value.reasoning);
-const hasSettings = (line: Shape) =>
-  maybe(line.model, isString) && maybe(line.mode, isString) && maybe(line.permission_mode, isString);
-const hasId = (line: Shape) => isString(line.id);
-const hasText = (line: Shape) => isString(line.id) && isString(line.text);
-const anything = () => true;
+const isOption = fields({ label: isString, description: optionalText });
+const isQuestion = fields({
+  id,
+  header: isString,
+  question: isString,
+  options: isListOf(isOption),
+  multiple: isBoolean,
+});
+const hasId = fields({ id });
+const hasText = fields({ id, text: isString });
+const hasSettings = fields({ model: optionalText, mode: optionalText, permission_mode: optionalText });
 
-const guards: { readonly [Type in MockLine["type"]]: (line: Shape) => boolean } = {
-  ready: (line) =>
-    isString(line.session) &&
-    isString(line.version) &&
-    isString(line.model) &&
-    isString(line.directory) &&
-    isString(line.permission_mode) &&
-    isStrings(line.tools),
-  block: (line) =>
-    hasId(line) && isString(line.message) && isOneOf(blockKinds)(line.kind) && maybe(line.subagent, isString),
+const checks: Readonly<Record<MockLine["type"], Check>> = {
+  ready: fields({
+    session: isString,
+    version: isString,
+    model: isString,
+    directory: isString,
+    permission_mode: isString,
+    tools: isStrings,
+  }),
+  block: fields({ id, message: isString, kind: isOneOf(blockKinds), subagent: optionalText }),
   delta: hasText,
-  "block.end": (line) => hasId(line) && maybe(line.text, isString),
-  image: (line) => hasId(line) && isString(line.message) && isString(line.mime) && isString(line.data),
-  call: (line) =>
-    hasId(line) &&
-    isString(line.message) &&
-    isString(line.tool) &&
-    isOneOf(toolKinds)(line.kind) &&
-    isString(line.title) &&
-    isShape(line.input) &&
-    maybe(line.subagent, isString),
+  "block.end": fields({ id, text: optionalText }),
+  image: fields({ id, message: isString, mime: isString, data: isString }),
+  call: fields({
+    id,
+    message: isString,
+    tool: isString,
+    kind: isOneOf(toolKinds),
+    title: isString,
+    input: isShape,
+    subagent: optionalText,
+  }),
   run: hasId,
   output: hasText,
-  result: (line) =>
-    hasId(line) &&
-    isString(line.output) &&
-    isBoolean(line.error) &&
-    maybe(line.denied, isBoolean) &&
-    maybe(line.files, isListOf(isFile)),
-  ask: (line) =>
-    hasId(line) &&
-    isString(line.action) &&
-    isString(line.call) &&
-    isString(line.tool) &&
-    isShape(line.input) &&
-    isStrings(line.patterns),
-  question: (line) => hasId(line) && isListOf(isQuestion)(line.questions),
-  answered: (line) => hasId(line) && isOneOf(replies)(line.reply),
-  todos: (line) => isListOf(isTodo)(line.todos),
-  usage: (line) => isString(line.finish) && isTokens(line.tokens) && isNumber(line.cost_usd),
-  error: (line) => isString(line.message) && isString(line.code) && isBoolean(line.fatal),
-  retry: (line) => isNumber(line.attempt) && isString(line.message) && isNumber(line.delay_ms),
-  compacting: anything,
-  running: anything,
+  result: fields({
+    id,
+    output: isString,
+    error: isBoolean,
+    denied: optional(isBoolean),
+    files: optional(isListOf(fields({ path: isString, action: isOneOf(fileActions), diff: optionalText }))),
+  }),
+  ask: fields({ id, action: isString, call: isString, tool: isString, input: isShape, patterns: isStrings }),
+  question: fields({ id, questions: isListOf(isQuestion) }),
+  answered: fields({ id, reply: isOneOf(replies) }),
+  todos: fields({ todos: isListOf(fields({ id, content: isString, status: isOneOf(todoStates) })) }),
+  usage: fields({
+    finish: isString,
+    tokens: fields({ input: isNumber, output: isNumber, reasoning: isNumber }),
+    cost_usd: isNumber,
+  }),
+  error: fields({ message: isString, code: isString, fatal: isBoolean }),
+  retry: fields({ attempt: isNumber, message: isString, delay_ms: isNumber }),
+  compacting: isAnything,
+  running: isAnything,
   summary: hasText,
-  subagent: (line) => hasId(line) && isString(line.call) && isString(line.name) && isOneOf(subagentStates)(line.status),
-  background: (line) => isListOf(isTask)(line.tasks),
-  wake: anything,
-  title: (line) => isString(line.title),
+  subagent: fields({ id, call: isString, name: isString, status: isOneOf(subagentStates) }),
+  background: fields({ tasks: isListOf(fields({ id, title: isString, call: optionalText })) }),
+  wake: isAnything,
+  title: fields({ title: isString }),
   settings: hasSettings,
-  end: (line) => isOneOf(endReasons)(line.reason) && maybe(line.error, isFailure),
-  heartbeat: anything,
+  end: fields({ reason: isOneOf(endReasons), error: optional(fields({ message: isString, code: isString })) }),
+  heartbeat: isAnything,
   prompt: hasText,
   steer: hasText,
-  answer: (line) => hasId(line) && isOneOf(replies)(line.reply) && maybe(line.message, isString),
-  answers: (line) => hasId(line) && (line.answers === null || isListOf(isStrings)(line.answers)),
+  answer: fields({ id, reply: isOneOf(replies), message: optionalText }),
+  answers: fields({ id, answers: nullable(isListOf(isStrings)) }),
   set: hasSettings,
   compact: hasId,
-  abort: anything,
+  abort: isAnything,
 };
+const line = byTag("type", checks);
 
-const isKnownType = (type: unknown): type is MockLine["type"] =>
-  typeof type === "string" && Object.hasOwn(guards, type);
-
-export const isMockLine = (value: unknown): value is MockLine =>
-  isShape(value) && isKnownType(value.type) && guards[value.type](value);
+export const isMockLine = (value: unknown): value is MockLine => line(value);

@@ -8,7 +8,7 @@ import type {
   OpenCodeToolPart,
 } from "./opencode.ts";
 import { isOpenCodeError, isOpenCodePart } from "./opencode-stream.ts";
-import { isShape, isString, maybe, type Shape } from "./shape.ts";
+import { isNumber, isShape, isString, optional, type Shape } from "./shape.ts";
 
 interface RunLine<Type extends string> {
   readonly type: Type;
@@ -47,5 +47,5 @@ export function isOpenCodeRunLine(value: unknown): value is OpenCodeRunLine {
 
 /** Whether a line can only be one of these: it names its session beside the part. */
 export function looksLikeOpenCodeRun(value: Shape): boolean {
-  return isOpenCodeRunLine(value) && maybe(value.timestamp, (time) => typeof time === "number");
+  return isOpenCodeRunLine(value) && optional(isNumber)(value.timestamp);
 }

@@ -4,12 +4,24 @@
  */
 import {
   type OpenCodeEvent,
-  type OpenCodeServerEventName,
   type OpenCodeSessionEvent,
   type OpenCodeStatus,
   openCodeServerEventNames,
 } from "./opencode.ts";
-import { type Shape as Fields, isShape as isFields, isNumber, isString as isText } from "./shape.ts";
+import {
+  anyOf,
+  byTag,
+  type Check,
+  fields,
+  isAnything,
+  isBoolean,
+  isListOf,
+  isNumber,
+  isOneOf,
+  isShape,
+  isString,
+  optional,
+} from "./shape.ts";
 
 /** Every persisted event comes a second time on `/global/event`, in this form. */
 export interface OpenCodeTwin {
@@ -42,193 +54,165 @@ export interface OpenCodeResponseLine {
 
 export type OpenCodeLine = OpenCodePayload | OpenCodeGlobalEvent | OpenCodeRequestLine | OpenCodeResponseLine;
 
-export function isOpenCodeLine(value: unknown): value is OpenCodeLine {
-  if (!isFields(value)) return false;
-  if ("payload" in value) return isPayload(value.payload) && isTextOrAbsent(value.directory);
-  if ("request" in value) return isRequest(value.request);
-  if ("response" in value) return isResponse(value.response);
-  return isPayload(value);
-}
-
-export function isOpenCodeEvent(value: unknown): value is OpenCodeEvent {
-  if (!isFields(value) || typeof value.type !== "string" || !isFields(value.properties)) return false;
-  const check = sessionEvents.get(value.type);
-  return check === undefined ? serverEvents.has(value.type) : check(value.properties);
-}
-
 /** What a line of the stream says, without its wrapper. */
 export const payloadOf = (line: OpenCodePayload | OpenCodeGlobalEvent): OpenCodePayload =>
   "payload" in line ? line.payload : line;
 
-function isPayload(value: unknown): value is OpenCodePayload {
-  if (!isFields(value) || typeof value.type !== "string") return false;
-  if (value.type === "sync") return isFields(value.syncEvent) && isTextOrAbsent(value.syncEvent.aggregateID);
-  if (nextEvent.test(value.type)) return isFields(value.properties) && isTextOrAbsent(value.properties.sessionID);
-  return isOpenCodeEvent(value);
+const optionalText = optional(isString);
+const optionalShape = optional(isShape);
+const isTexts = isListOf(isString);
+const id = isString;
+
+const ofSession = fields({ sessionID: isString });
+const ofAnySession = fields({ sessionID: optionalText });
+const time = optional(fields({ created: isNumber }));
+
+export const isOpenCodeError = fields({ name: isString, data: optional(fields({ message: optionalText })) });
+const optionalError = optional(isOpenCodeError);
+
+export const isOpenCodeSession = fields({
+  id,
+  time,
+  parentID: optionalText,
+  title: optionalText,
+  directory: optionalText,
+  version: optionalText,
+  agent: optionalText,
+  model: optional(fields({ id, providerID: isString })),
+  share: optional(fields({ url: isString })),
+  revert: optional(fields({ messageID: isString, partID: optionalText, snapshot: optionalText, diff: optionalText })),
+});
+
+export const isOpenCodeMessage = byTag("role", {
+  user: fields({ id, sessionID: isString, time, model: optionalShape }),
+  assistant: fields({
+    id,
+    sessionID: isString,
+    time,
+    error: optionalError,
+    finish: optionalText,
+    modelID: optionalText,
+    providerID: optionalText,
+    summary: optional(isBoolean),
+  }),
+});
+
+const ofTool = { input: isShape, metadata: optionalShape };
+const isToolState = byTag("status", {
+  pending: fields({ ...ofTool, title: optionalText }),
+  running: fields({ ...ofTool, title: optionalText }),
+  completed: fields({ ...ofTool, title: optionalText, output: isString }),
+  error: fields({ ...ofTool, error: isString }),
+});
+
+const isTokens = fields({
+  input: isNumber,
+  output: isNumber,
+  reasoning: isNumber,
+  cache: fields({ read: isNumber, write: isNumber }),
+});
+
+const ofPart = { id, sessionID: isString, messageID: isString };
+const isWords = fields({ ...ofPart, text: isString, time: optionalShape });
+
+export const isOpenCodePart = byTag("type", {
+  text: isWords,
+  reasoning: isWords,
+  file: fields({ ...ofPart, mime: isString, url: isString, source: optionalShape }),
+  tool: fields({ ...ofPart, callID: isString, tool: isString, state: isToolState }),
+  "step-start": fields(ofPart),
+  "step-finish": fields({ ...ofPart, reason: isString, cost: isNumber, tokens: isTokens }),
+  snapshot: fields(ofPart),
+  patch: fields({ ...ofPart, files: isTexts }),
+  agent: fields({ ...ofPart, name: isString }),
+  retry: fields({ ...ofPart, attempt: isNumber, error: isOpenCodeError }),
+  compaction: fields({ ...ofPart, auto: isBoolean }),
+  subtask: fields({ ...ofPart, prompt: isString, description: isString, agent: isString }),
+});
+
+const status = byTag("type", {
+  idle: isAnything,
+  busy: isAnything,
+  retry: fields({ attempt: isNumber, message: isString, next: isNumber }),
+});
+export const isOpenCodeStatus = (value: unknown): value is OpenCodeStatus => status(value);
+
+const isToolRef = optional(fields({ callID: isString }));
+
+export const isOpenCodePermission = fields({
+  id,
+  sessionID: isString,
+  permission: isString,
+  patterns: isTexts,
+  metadata: optionalShape,
+  tool: isToolRef,
+});
+
+export const isOpenCodeQuestion = fields({
+  id,
+  sessionID: isString,
+  questions: isListOf(
+    fields({ question: isString, header: optionalText, options: isListOf(fields({ label: isString })) }),
+  ),
+  tool: isToolRef,
+});
+
+const aboutSession = fields({ sessionID: optionalText, info: isOpenCodeSession });
+const place = { sessionID: isString, messageID: isString };
+const answered = { sessionID: isString, requestID: isString };
+
+const sessionEvents: Readonly<Record<OpenCodeSessionEvent["type"], Check>> = {
+  "session.created": aboutSession,
+  "session.updated": aboutSession,
+  "session.deleted": aboutSession,
+  "session.status": fields({ sessionID: isString, status: isOpenCodeStatus }),
+  "session.idle": ofSession,
+  "session.compacted": ofSession,
+  "session.error": fields({ sessionID: optionalText, error: optionalError }),
+  "session.diff": ofSession,
+  "message.updated": fields({ sessionID: optionalText, info: isOpenCodeMessage }),
+  "message.removed": fields(place),
+  "message.part.updated": fields({ part: isOpenCodePart, delta: optionalText }),
+  "message.part.delta": fields({ ...place, partID: isString, field: isString, delta: isString }),
+  "message.part.removed": fields({ ...place, partID: isString }),
+  "permission.asked": isOpenCodePermission,
+  "permission.replied": fields({ ...answered, reply: isOneOf(["once", "always", "reject"]) }),
+  "question.asked": isOpenCodeQuestion,
+  "question.replied": fields({ ...answered, answers: isListOf(isTexts) }),
+  "question.rejected": fields(answered),
+  "todo.updated": fields({
+    sessionID: isString,
+    todos: isListOf(fields({ content: isString, status: isString, priority: optionalText })),
+  }),
+  "command.executed": ofSession,
+};
+
+const serverEvents = openCodeServerEventNames.map((name): [string, Check] => [name, isShape]);
+
+/** By its name: what the event's properties must be. */
+const event = byTag(
+  "type",
+  Object.fromEntries(
+    [...serverEvents, ...Object.entries(sessionEvents)].map(([name, properties]) => [name, fields({ properties })]),
+  ),
+);
+export const isOpenCodeEvent = (value: unknown): value is OpenCodeEvent => event(value);
+
+const twin = byTag("type", { sync: fields({ syncEvent: fields({ aggregateID: optionalText }) }) });
+const next = fields({
+  type: (name) => isString(name) && /^(session\.next|permission\.v2|question\.v2)\./.test(name),
+  properties: ofAnySession,
+});
+const payload = anyOf(event, twin, next);
+
+const wrapped = fields({ payload, directory: optionalText });
+const request = fields({ request: fields({ id, method: isString, path: isString }) });
+const response = fields({ response: fields({ id, status: isNumber }) });
+
+export function isOpenCodeLine(value: unknown): value is OpenCodeLine {
+  if (!isShape(value)) return false;
+  if ("payload" in value) return wrapped(value);
+  if ("request" in value) return request(value);
+  if ("response" in value) return response(value);
+  return payload(value);
 }
-
-const nextEvent = /^(session\.next|permission\.v2|question\.v2)\./;
-const serverEvents: ReadonlySet<string> = new Set<OpenCodeServerEventName>(openCodeServerEventNames);
-
-const isTextOrAbsent = (value: unknown): boolean => value === undefined || typeof value === "string";
-const isFieldsOrAbsent = (value: unknown): boolean => value === undefined || isFields(value);
-const isTexts = (value: unknown): boolean => Array.isArray(value) && value.every(isText);
-
-const isRequest = (value: unknown): boolean =>
-  isFields(value) && isText(value.id) && isText(value.method) && isText(value.path);
-const isResponse = (value: unknown): boolean => isFields(value) && isText(value.id) && isNumber(value.status);
-
-const ofSession = (properties: Fields): boolean => isText(properties.sessionID);
-const ofMaybeSession = (properties: Fields): boolean => isTextOrAbsent(properties.sessionID);
-
-const isTime = (time: unknown): boolean => time === undefined || (isFields(time) && isNumber(time.created));
-
-export function isOpenCodeSession(info: unknown): boolean {
-  if (!isFields(info) || !isText(info.id)) return false;
-  const { parentID, title, directory, version, agent, model, share, revert } = info;
-  return (
-    isTime(info.time) &&
-    (share === undefined || (isFields(share) && isText(share.url))) &&
-    (revert === undefined || isRevert(revert)) &&
-    [parentID, title, directory, version, agent].every(isTextOrAbsent) &&
-    (model === undefined || (isFields(model) && isText(model.id) && isText(model.providerID)))
-  );
-}
-
-const isRevert = (revert: unknown): boolean =>
-  isFields(revert) && isText(revert.messageID) && [revert.partID, revert.snapshot, revert.diff].every(isTextOrAbsent);
-
-export function isOpenCodeMessage(info: unknown): boolean {
-  if (!isFields(info) || !isText(info.id) || !isText(info.sessionID)) return false;
-  if (!isTime(info.time)) return false;
-  if (info.role === "user") return isFieldsOrAbsent(info.model);
-  if (info.role !== "assistant") return false;
-  const { error, finish, modelID, providerID, summary } = info;
-  return (
-    (error === undefined || isOpenCodeError(error)) &&
-    [finish, modelID, providerID].every(isTextOrAbsent) &&
-    (summary === undefined || typeof summary === "boolean")
-  );
-}
-
-export const isOpenCodeError = (error: unknown): boolean =>
-  isFields(error) &&
-  isText(error.name) &&
-  (error.data === undefined || (isFields(error.data) && isTextOrAbsent(error.data.message)));
-
-function isTokens(tokens: unknown): boolean {
-  if (!isFields(tokens) || !isFields(tokens.cache)) return false;
-  const { input, output, reasoning, cache } = tokens;
-  return [input, output, reasoning, cache.read, cache.write].every(isNumber);
-}
-
-function isToolState(state: unknown): boolean {
-  if (!isFields(state) || !isFields(state.input) || !isFieldsOrAbsent(state.metadata)) return false;
-  switch (state.status) {
-    case "pending":
-    case "running":
-      return isTextOrAbsent(state.title);
-    case "completed":
-      return isText(state.output) && isTextOrAbsent(state.title);
-    case "error":
-      return isText(state.error);
-    default:
-      return false;
-  }
-}
-
-const parts: ReadonlyMap<string, (part: Fields) => boolean> = new Map<string, (part: Fields) => boolean>([
-  ["text", (part) => isText(part.text) && isFieldsOrAbsent(part.time)],
-  ["reasoning", (part) => isText(part.text) && isFieldsOrAbsent(part.time)],
-  ["file", (part) => isText(part.mime) && isText(part.url) && isFieldsOrAbsent(part.source)],
-  ["tool", (part) => isText(part.callID) && isText(part.tool) && isToolState(part.state)],
-  ["step-start", () => true],
-  ["step-finish", (part) => isText(part.reason) && isNumber(part.cost) && isTokens(part.tokens)],
-  ["snapshot", () => true],
-  ["patch", (part) => isTexts(part.files)],
-  ["agent", (part) => isText(part.name)],
-  ["retry", (part) => isNumber(part.attempt) && isOpenCodeError(part.error)],
-  ["compaction", (part) => typeof part.auto === "boolean"],
-  ["subtask", (part) => isText(part.prompt) && isText(part.description) && isText(part.agent)],
-]);
-
-export function isOpenCodePart(part: unknown): boolean {
-  if (!isFields(part) || !isText(part.id) || !isText(part.sessionID) || !isText(part.messageID)) return false;
-  return typeof part.type === "string" && (parts.get(part.type)?.(part) ?? false);
-}
-
-export function isOpenCodeStatus(status: unknown): status is OpenCodeStatus {
-  if (!isFields(status)) return false;
-  if (status.type === "idle" || status.type === "busy") return true;
-  return status.type === "retry" && isNumber(status.attempt) && isText(status.message) && isNumber(status.next);
-}
-
-const isTodo = (todo: unknown): boolean =>
-  isFields(todo) && isText(todo.content) && isText(todo.status) && isTextOrAbsent(todo.priority);
-const isToolRef = (tool: unknown): boolean => tool === undefined || (isFields(tool) && isText(tool.callID));
-
-export const isOpenCodePermission = (asked: Fields): boolean =>
-  isText(asked.id) &&
-  isText(asked.sessionID) &&
-  isText(asked.permission) &&
-  isTexts(asked.patterns) &&
-  isFieldsOrAbsent(asked.metadata) &&
-  isToolRef(asked.tool);
-
-function isQuestion(question: unknown): boolean {
-  if (!isFields(question) || !isText(question.question) || !isTextOrAbsent(question.header)) return false;
-  const { options } = question;
-  return Array.isArray(options) && options.every((option) => isFields(option) && isText(option.label));
-}
-
-export const isOpenCodeQuestion = (asked: Fields): boolean =>
-  isText(asked.id) &&
-  isText(asked.sessionID) &&
-  Array.isArray(asked.questions) &&
-  asked.questions.every(isQuestion) &&
-  isToolRef(asked.tool);
-
-const aboutSession = (properties: Fields): boolean => ofMaybeSession(properties) && isOpenCodeSession(properties.info);
-const isReply = (reply: unknown): boolean => reply === "once" || reply === "always" || reply === "reject";
-const isAnswers = (answers: unknown): boolean => Array.isArray(answers) && answers.every(isTexts);
-
-const sessionEvents: ReadonlyMap<string, (properties: Fields) => boolean> = new Map<
-  OpenCodeSessionEvent["type"],
-  (properties: Fields) => boolean
->([
-  ["session.created", aboutSession],
-  ["session.updated", aboutSession],
-  ["session.deleted", aboutSession],
-  ["session.status", (properties) => ofSession(properties) && isOpenCodeStatus(properties.status)],
-  ["session.idle", ofSession],
-  ["session.compacted", ofSession],
-  [
-    "session.error",
-    (properties) => ofMaybeSession(properties) && (properties.error === undefined || isOpenCodeError(properties.error)),
-  ],
-  ["session.diff", ofSession],
-  ["message.updated", (properties) => ofMaybeSession(properties) && isOpenCodeMessage(properties.info)],
-  ["message.removed", (properties) => ofSession(properties) && isText(properties.messageID)],
-  ["message.part.updated", (properties) => isOpenCodePart(properties.part) && isTextOrAbsent(properties.delta)],
-  [
-    "message.part.delta",
-    ({ sessionID, messageID, partID, field, delta }) => [sessionID, messageID, partID, field, delta].every(isText),
-  ],
-  ["message.part.removed", ({ sessionID, messageID, partID }) => [sessionID, messageID, partID].every(isText)],
-  ["permission.asked", isOpenCodePermission],
-  [
-    "permission.replied",
-    (properties) => ofSession(properties) && isText(properties.requestID) && isReply(properties.reply),
-  ],
-  ["question.asked", isOpenCodeQuestion],
-  [
-    "question.replied",
-    (properties) => ofSession(properties) && isText(properties.requestID) && isAnswers(properties.answers),
-  ],
-  ["question.rejected", (properties) => ofSession(properties) && isText(properties.requestID)],
-  [
-    "todo.updated",
-    (properties) => ofSession(properties) && Array.isArray(properties.todos) && properties.todos.every(isTodo),
-  ],
-  ["command.executed", ofSession],
-]);

@@ -1,6 +1,9 @@
-/** Small questions about parsed JSON, for the hand-written guards of the dialects. */
+/** The words of the dialects' hand-written guards: small questions about parsed JSON, and how to combine them. */
 
 export type Shape = Readonly<Record<string, unknown>>;
+
+/** Whether a value is as expected. It never throws, whatever the value is. */
+export type Check = (value: unknown) => boolean;
 
 export const isShape = (value: unknown): value is Shape =>
   typeof value === "object" && value !== null && !Array.isArray(value);
@@ -10,18 +13,76 @@ export const isString = (value: unknown): value is string => typeof value === "s
 /** As JSON knows numbers: a value that came from elsewhere may be NaN or infinite. */
 export const isNumber = (value: unknown): value is number => typeof value === "number" && Number.isFinite(value);
 
+export const isInteger = (value: unknown): value is number => isNumber(value) && Number.isInteger(value);
+
 export const isBoolean = (value: unknown): value is boolean => typeof value === "boolean";
+
+export const isAnything: Check = () => true;
 
 export const isOneOf =
   <const Choice extends string>(choices: readonly Choice[]) =>
   (value: unknown): value is Choice =>
     choices.some((choice) => choice === value);
 
-export const isListOf =
-  <Entry>(isEntry: (value: unknown) => value is Entry) =>
-  (value: unknown): value is readonly Entry[] =>
-    Array.isArray(value) && value.every(isEntry);
+export function isListOf<Entry>(
+  isEntry: (value: unknown) => value is Entry,
+): (value: unknown) => value is readonly Entry[];
+export function isListOf(isEntry: Check): Check;
+export function isListOf(isEntry: Check): Check {
+  return (value) => Array.isArray(value) && value.every(isEntry);
+}
 
-/** Absent, or as the given check says. */
-export const maybe = (value: unknown, check: (value: unknown) => boolean): boolean =>
-  value === undefined || check(value);
+/** An object of which every value passes the check, whatever the names are. */
+export const isMapOf =
+  (check: Check): Check =>
+  (value) =>
+    isShape(value) && Object.values(value).every(check);
+
+/** Absent, or as the check says. */
+export const optional =
+  (check: Check): Check =>
+  (value) =>
+    value === undefined || check(value);
+
+/** Null, or as the check says. */
+export const nullable =
+  (check: Check): Check =>
+  (value) =>
+    value === null || check(value);
+
+/** Absent, null, or as the check says. */
+export const nullish =
+  (check: Check): Check =>
+  (value) =>
+    value === undefined || value === null || check(value);
+
+export const anyOf =
+  (...checks: readonly Check[]): Check =>
+  (value) =>
+    checks.some((check) => check(value));
+
+/** Every named field passes its check. The list is made once: lines are many, guards are few. */
+export function fields(checks: Readonly<Record<string, Check>>): Check {
+  const list = Object.entries(checks);
+  return (value) => {
+    if (!isShape(value)) return false;
+    for (const [name, check] of list) if (!check(value[name])) return false;
+    return true;
+  };
+}
+
+/** The tag names a variant that we know, and the whole passes that variant's check. */
+export function byTag(tag: string, checks: Readonly<Record<string, Check>>): Check {
+  const table = new Map(Object.entries(checks));
+  return (value) => {
+    if (!isShape(value)) return false;
+    const name = value[tag];
+    return isString(name) && table.get(name)?.(value) === true;
+  };
+}
+
+/** The value if it is an object, else an empty one. */
+export const shapeOf = (value: unknown): Shape => (isShape(value) ? value : {});
+
+/** The value if it is a string. */
+export const stringOf = (value: unknown): string | undefined => (isString(value) ? value : undefined);

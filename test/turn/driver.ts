@@ -1,5 +1,6 @@
 /** Drives the bare turn machine with a small alphabet of inputs, so that whole trees of histories can be explored. */
 
+import { type Capabilities, noCapabilities } from "../../src/core/capabilities.ts";
 import { defaultPolicy } from "../../src/core/input.ts";
 import { isBackground } from "../../src/core/lifecycle.ts";
 import type { MachineOutput, MachineState } from "../../src/core/machine-state.ts";
@@ -51,25 +52,18 @@ export const machineOptions = (overrides: Partial<MachineOptions> = {}): Machine
   ...overrides,
 });
 
-const capabilities = {
+const capabilities: Capabilities = {
+  ...noCapabilities,
   permissions: true,
   questions: true,
   steer: true,
   resume: true,
-  fork: false,
-  compact: false,
-  shell: false,
-  images: false,
-  mcp: false,
-  systemPrompt: false,
   deltas: true,
   todos: true,
   subagents: true,
   reasoning: true,
   cost: true,
-  echoesPrompts: false,
-  permissionModes: ["default" as const],
-  set: [],
+  permissionModes: ["default"],
 };
 
 export const testCapabilities = capabilities;

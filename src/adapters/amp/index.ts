@@ -1,5 +1,6 @@
 /** Amp, by its command line: one process per turn. */
 import { defineAdapter } from "../../core/adapter.ts";
+import { noCapabilities } from "../../core/capabilities.ts";
 import { isAmpLine } from "../../dialects/amp.ts";
 import { isShape, isString } from "../../dialects/shape.ts";
 import { launch } from "./launch.ts";
@@ -14,21 +15,9 @@ export const amp = defineAdapter({
   adapter,
   launch,
   capabilities: {
-    permissions: false,
-    questions: false,
-    steer: false,
+    ...noCapabilities,
     resume: true,
-    fork: false,
-    compact: false,
-    shell: false,
-    images: false,
-    mcp: false,
-    systemPrompt: false,
-    deltas: false,
-    todos: false,
-    subagents: false,
     reasoning: true,
-    cost: false,
     echoesPrompts: true,
     oneTurn: true,
     permissionModes: ["default"],

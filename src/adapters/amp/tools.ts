@@ -1,8 +1,9 @@
 /** Amp's tools: what kind each is, and what its result says behind the JSON that it is wrapped in. */
+import { defined } from "../../core/defined.ts";
 import type { AmpBlock, AmpUserBlock } from "../../dialects/amp.ts";
-import { isShape, isString, type Shape } from "../../dialects/shape.ts";
+import { isInteger, isShape, isString, type Shape, stringOf } from "../../dialects/shape.ts";
 import type { Todo } from "../../protocol/events.ts";
-import type { ContentPart, ToolCallPart, ToolKind, ToolResultPart } from "../../protocol/items.ts";
+import type { ContentPart, ToolCallPart, ToolKind } from "../../protocol/items.ts";
 
 export type ToolUse = Extract<AmpBlock, { type: "tool_use" }>;
 export type ToolResult = Extract<AmpUserBlock, { type: "tool_result" }>;
@@ -35,20 +36,18 @@ export function callPart({ id, name, input }: ToolUse): ToolCallPart {
   };
 }
 
-export function resultContent(use: ToolUse | undefined, result: ToolResult): ContentPart[] {
+export function resultContent(
+  use: ToolUse | undefined,
+  result: ToolResult,
+): { content: ContentPart[]; failed: boolean } {
   const text = textOf(result);
   const told = parse(text);
-  const exit = told === null || typeof told.exitCode !== "number" ? undefined : told.exitCode;
+  const exit_code = isInteger(told?.exitCode) ? told.exitCode : undefined;
   // Quirk: a command that exits non-zero is no error for Amp (transcripts/amp/h1-parallel).
-  const is_error = result.is_error === true || (exit !== undefined && exit !== 0);
-  const part: ToolResultPart = {
-    type: "tool_result",
-    call_id: result.tool_use_id,
-    output: outputIn(told) ?? text,
-    is_error,
-    ...(exit !== undefined && Number.isInteger(exit) ? { exit_code: exit } : {}),
-  };
-  return is_error ? [part] : [part, ...filesOf(use, told)];
+  const failed = result.is_error === true || (exit_code !== undefined && exit_code !== 0);
+  const output = outputIn(told) ?? text;
+  const part = defined({ type: "tool_result", call_id: result.tool_use_id, output, is_error: failed, exit_code });
+  return { content: failed ? [part] : [part, ...filesOf(use, told)], failed };
 }
 
 const textOf = ({ content }: ToolResult): string =>
@@ -85,8 +84,8 @@ function filesOf(use: ToolUse | undefined, told: Shape | null): ContentPart[] {
       return [{ type: "file_ref", path, action: "write" }];
     case "edit_file": {
       const diff = told?.diff;
-      const change = { path, action: "patch", change: "update" } as const;
-      return [{ type: "file_ref", ...change, ...(isString(diff) ? { diff: unfenced(diff) } : {}) }];
+      const known = isString(diff) ? unfenced(diff) : undefined;
+      return [defined({ type: "file_ref", path, action: "patch", change: "update", diff: known })];
     }
     default:
       return [];
@@ -104,13 +103,8 @@ export function todosOf(use: ToolUse | undefined, result: ToolResult): Todo[] | 
   if (use?.name !== "todo_write" || result.is_error === true || !Array.isArray(use.input.todos)) return null;
   return use.input.todos.filter(isShape).flatMap(({ id, content, status, priority }, index): Todo[] => {
     if (!isString(content)) return [];
-    return [
-      {
-        id: isString(id) ? id : String(index + 1),
-        content,
-        status: todoStates.get(status) ?? "pending",
-        ...(isString(priority) ? { priority } : {}),
-      },
-    ];
+    const known = todoStates.get(status) ?? "pending";
+    const named = stringOf(id) ?? String(index + 1);
+    return [defined({ id: named, content, status: known, priority: stringOf(priority) })];
   });
 }

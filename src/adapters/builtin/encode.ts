@@ -1,5 +1,6 @@
 /** What the machine asks → the builtin agent's own lines. */
 import type { AgentCommand, Send } from "../../core/agent-io.ts";
+import { defined } from "../../core/defined.ts";
 import { unreachable } from "../../core/fold.ts";
 import type { BuiltinHears } from "../../dialects/builtin.ts";
 import type { Prompt } from "../../protocol/commands.ts";
@@ -11,11 +12,18 @@ export function encode(command: AgentCommand): Send[] {
     case "steer":
       return [send({ type: "steer", ...said(command.prompt) })];
     case "permission.reply":
-      return [send({ type: "permission.reply", id: command.key, reply: command.reply, ...withMessage(command) })];
+      return [
+        send({
+          type: "permission.reply",
+          id: command.key,
+          reply: command.reply,
+          ...defined({ message: command.message }),
+        }),
+      ];
     case "question.reply":
       return [send({ type: "question.reply", id: command.key, answers: command.answers })];
     case "question.reject":
-      return [send({ type: "question.reject", id: command.key, ...withMessage(command) })];
+      return [send({ type: "question.reject", id: command.key, ...defined({ message: command.message }) })];
     case "abort":
       return [send({ type: "abort" })];
     case "set": {
@@ -36,5 +44,3 @@ export function encode(command: AgentCommand): Send[] {
 const send = (line: BuiltinHears): Send => ({ type: "send.line", line });
 
 const said = ({ text, attachments }: Prompt) => ({ text, attachments: attachments.map((one) => ({ ...one })) });
-
-const withMessage = ({ message }: { readonly message?: string }) => (message === undefined ? {} : { message });

@@ -1,24 +1,21 @@
 /** The builtin agent runs inside the daemon: there is nothing to find, only what it cannot do to refuse. */
-import type { Capabilities } from "../../core/capabilities.ts";
+import { type Capabilities, noCapabilities } from "../../core/capabilities.ts";
 import type { Launch, LaunchOptions } from "../../core/launch.ts";
 
 export const capabilities: Capabilities = {
+  ...noCapabilities,
   permissions: true,
   questions: true,
   steer: true,
   resume: true,
   fork: true,
   compact: true,
-  shell: false,
   images: true,
-  mcp: false,
   systemPrompt: true,
   deltas: true,
   todos: true,
   subagents: true,
   reasoning: true,
-  cost: false,
-  echoesPrompts: false,
   permissionModes: ["default", "plan", "acceptEdits", "bypass"],
   set: ["model", "variant", "mode", "permission_mode"],
 };

@@ -1,7 +1,6 @@
-/** What the adapter remembers between lines, and the heads of the items it opens. */
-import type { ItemHead } from "../../core/report.ts";
+/** What the adapter remembers between lines. */
 import type { BuiltinSays } from "../../dialects/builtin.ts";
-import type { ContentPart, Subagent, ToolKind } from "../../protocol/items.ts";
+import type { Subagent, ToolKind } from "../../protocol/items.ts";
 
 export interface Call {
   readonly tool: string;
@@ -26,30 +25,8 @@ export interface State {
 
 export type Says<T extends BuiltinSays["type"]> = Extract<BuiltinSays, { type: T }>;
 
-export function messageHead(
+/** The subagent that a line names, if any. */
+export const subagentOf = (
   state: State,
-  {
-    line,
-    key,
-    content,
-  }: {
-    line: { readonly message_id: string; readonly subagent?: string | undefined };
-    key: string;
-    content: readonly ContentPart[];
-  },
-): ItemHead {
-  return {
-    key,
-    native_item_id: key,
-    kind: "message",
-    role: "assistant",
-    message_id: line.message_id,
-    ...ofSubagent(state, line.subagent),
-    content,
-  };
-}
-
-export const ofSubagent = (state: State, id: string | undefined): { readonly subagent?: Subagent } => {
-  const subagent = id === undefined ? undefined : state.subagents.get(id);
-  return subagent === undefined ? {} : { subagent };
-};
+  { subagent }: { readonly subagent?: string | undefined },
+): Subagent | undefined => (subagent === undefined ? undefined : state.subagents.get(subagent));

@@ -1,94 +1,63 @@
 /** Tool lines → reports: a call is an item, its result another, and a call that never ran says why. */
-import type { ItemHead, Report } from "../../core/report.ts";
-import type { ContentPart } from "../../protocol/items.ts";
-import { type Call, messageHead, ofSubagent, type Says, type State } from "./state.ts";
-
-export const resultKey = (callId: string): string => `${callId}/result`;
+import { defined } from "../../core/defined.ts";
+import type { Report } from "../../core/report.ts";
+import { closeCall, itemHead, openCall, resultHead, resultKey, whole } from "../../core/report-builders.ts";
+import type { ContentPart, ToolCallPart } from "../../protocol/items.ts";
+import { type Call, type Says, type State, subagentOf } from "./state.ts";
 
 /** A message that begins with a tool call gets an empty message item, so that the call has a parent. */
 export function onToolInput(state: State, line: Says<"tool.input"> | Says<"tool.call">): Report[] {
-  if (state.calls.has(line.call_id)) return [];
+  const { call_id, tool, kind, message_id } = line;
+  if (state.calls.has(call_id)) return [];
+  const subagent = subagentOf(state, line);
   const out: Report[] = [];
-  let parent = state.latest.get(line.message_id);
+  let parent = state.latest.get(message_id);
   if (parent === undefined) {
-    parent = line.message_id;
-    state.latest.set(line.message_id, parent);
-    out.push({ type: "open", item: messageHead(state, { line, key: parent, content: [] }) });
-    out.push({ type: "close", key: parent, status: "completed", content: [] });
+    parent = message_id;
+    state.latest.set(message_id, parent);
+    out.push(...whole(itemHead("message", { key: parent, message_id, subagent, content: [] })));
   }
-  const { subagent } = ofSubagent(state, line.subagent);
-  const call: Call = {
-    tool: line.tool,
-    kind: line.kind,
-    message_id: line.message_id,
-    parent,
-    subagent,
-    called: false,
-  };
-  state.calls.set(line.call_id, call);
-  const content = [callPart(call, { call_id: line.call_id, arguments: "", title: line.tool })];
-  out.push({ type: "open", item: toolHead(call, { call_id: line.call_id, kind: "tool_call", content }) });
+  const call: Call = { tool, kind, message_id, parent, subagent, called: false };
+  state.calls.set(call_id, call);
+  out.push(openCall({ key: call_id, message_id, parent, subagent }, callPart(call, { call_id, title: tool })));
   return out;
 }
 
 const callPart = (
   call: Call,
-  rest: { readonly call_id: string; readonly arguments: string; readonly title: string },
-): ContentPart => ({ type: "tool_call", name: call.tool, tool_kind: call.kind, ...rest });
-
-function toolHead(
-  call: Call,
-  { call_id, kind, content }: { call_id: string; kind: "tool_call" | "tool_result"; content: readonly ContentPart[] },
-): ItemHead {
-  return {
-    key: kind === "tool_call" ? call_id : resultKey(call_id),
-    native_item_id: call_id,
-    kind,
-    role: kind === "tool_call" ? "assistant" : "tool",
-    message_id: call.message_id,
-    parent: kind === "tool_call" ? call.parent : call_id,
-    ...(call.subagent === undefined ? {} : { subagent: call.subagent }),
-    content,
-  };
-}
+  { call_id, title, written = "" }: { readonly call_id: string; readonly title: string; readonly written?: string },
+): ToolCallPart => ({
+  type: "tool_call",
+  name: call.tool,
+  tool_kind: call.kind,
+  call_id,
+  arguments: written,
+  title,
+});
 
 export function onToolCall(state: State, line: Says<"tool.call">): Report[] {
   const out = onToolInput(state, line);
   const call = state.calls.get(line.call_id);
   if (call === undefined || call.called) return out;
   call.called = true;
-  const { call_id, title } = line;
-  const written = typeof line.input === "string" ? line.input : JSON.stringify(line.input);
-  const content = [callPart(call, { call_id, arguments: written, title })];
-  const result: ContentPart = { type: "tool_result", call_id, output: "", is_error: false };
-  return [
-    ...out,
-    { type: "close", key: call_id, status: "completed", content },
-    { type: "open", item: toolHead(call, { call_id, kind: "tool_result", content: [result] }) },
-  ];
+  const { call_id, title, input } = line;
+  const { message_id, subagent } = call;
+  const written = typeof input === "string" ? input : JSON.stringify(input);
+  out.push(closeCall(call_id, callPart(call, { call_id, title, written })));
+  out.push({ type: "open", item: resultHead({ key: call_id, message_id, subagent }) });
+  return out;
 }
 
 export function onToolResult(state: State, line: Says<"tool.result">): Report[] {
   state.calls.delete(line.call_id);
   const { call_id, output, is_error, exit_code } = line;
-  const result: ContentPart = {
-    type: "tool_result",
-    call_id,
-    output,
-    is_error,
-    ...(exit_code === undefined ? {} : { exit_code }),
-  };
-  const files = line.files.map(
-    ({ path, action, diff, change }): ContentPart => ({
-      type: "file_ref",
-      path,
-      action,
-      ...(diff === undefined ? {} : { diff }),
-      ...(change === undefined ? {} : { change }),
-    }),
-  );
-  const status = is_error ? "failed" : "completed";
-  return [{ type: "close", key: resultKey(call_id), status, content: [result, ...files] }];
+  const content: ContentPart[] = [
+    defined({ type: "tool_result", call_id, output, is_error, exit_code }),
+    ...line.files.map(({ path, action, diff, change }) =>
+      defined({ type: "file_ref" as const, path, action, diff, change }),
+    ),
+  ];
+  return [{ type: "close", key: resultKey(call_id), status: is_error ? "failed" : "completed", content }];
 }
 
 export function onToolError(state: State, line: Says<"tool.error">): Report[] {

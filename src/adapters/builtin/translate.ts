@@ -1,12 +1,21 @@
 /** The builtin agent's lines → reports. Its loop decides when it is done; the turn machine decides when the turn is. */
 import type { AdapterInput, Send } from "../../core/agent-io.ts";
+import { defined } from "../../core/defined.ts";
 import { type Fold, unreachable } from "../../core/fold.ts";
-import type { ItemHead, Report } from "../../core/report.ts";
-import { type BuiltinHears, type BuiltinLine, type BuiltinSays, isBuiltinHeard } from "../../dialects/builtin.ts";
+import type { Report } from "../../core/report.ts";
+import { itemHead, resultKey, statusHead, stepUsage, whole } from "../../core/report-builders.ts";
+import {
+  type BuiltinHears,
+  type BuiltinLine,
+  type BuiltinSays,
+  type BuiltinTokens,
+  isBuiltinHeard,
+} from "../../dialects/builtin.ts";
+import type { Tokens } from "../../protocol/events.ts";
 import type { ContentPart, Subagent } from "../../protocol/items.ts";
 import { encode } from "./encode.ts";
-import { messageHead, ofSubagent, type Says, type State } from "./state.ts";
-import { onToolCall, onToolError, onToolInput, onToolResult, resultKey } from "./tools.ts";
+import { type Says, type State, subagentOf } from "./state.ts";
+import { onToolCall, onToolError, onToolInput, onToolResult } from "./tools.ts";
 
 export const adapter: Fold<AdapterInput<BuiltinLine>, Report | Send, State> = {
   start: () => ({ latest: new Map(), calls: new Map(), subagents: new Map(), prompts: 0, waiting: false }),
@@ -152,11 +161,9 @@ function onPrompt(state: State, line: Extract<BuiltinHears, { type: "prompt" | "
   state.prompts += 1;
   const key = `prompt/${state.prompts}`;
   const content: ContentPart[] = [{ type: "text", text: line.text }];
-  const item: ItemHead = { key, native_item_id: null, kind: "message", role: "user", content };
   return [
     { type: "begin", origin: "user" },
-    { type: "open", item },
-    { type: "close", key, status: "completed", content },
+    ...whole(itemHead("message", { key, native_item_id: null, role: "user", content })),
   ];
 }
 
@@ -173,11 +180,11 @@ const onSession = (line: Says<"session">): Report => ({
   },
 });
 
-const onChanged = (line: Says<"changed">): Report => ({
+const onChanged = ({ model, mode, permission_mode }: Says<"changed">): Report => ({
   type: "session",
-  ...(line.model === undefined ? {} : { model: line.model }),
-  ...(line.mode === undefined ? {} : { mode: line.mode }),
-  ...(line.permission_mode === undefined ? {} : { permission_mode: line.permission_mode }),
+  model,
+  mode,
+  permission_mode,
 });
 
 function goOn(state: State): Report[] {
@@ -188,17 +195,13 @@ function goOn(state: State): Report[] {
 
 function onStepFinish(state: State, line: Says<"step.finish">): Report[] {
   state.latest.delete(line.message_id);
-  const { input, output, reasoning, cache_read, cache_write } = line.tokens;
-  return [
-    {
-      type: "usage",
-      scope: "step",
-      mode: "add",
-      tokens: { input, output, reasoning, cache_read, cache_write },
-      finish: line.finish,
-      message_id: line.message_id,
-    },
-  ];
+  return [stepUsage({ tokens: counted(line), finish: line.finish, message_id: line.message_id })];
+}
+
+/** The counts alone: a line may carry more. */
+function counted({ tokens }: { readonly tokens: BuiltinTokens }): Tokens {
+  const { input, output, reasoning, cache_read, cache_write } = tokens;
+  return { input, output, reasoning, cache_read, cache_write };
 }
 
 function onBlockStart(state: State, line: Says<"text.start"> | Says<"reasoning.start">): Report[] {
@@ -206,7 +209,8 @@ function onBlockStart(state: State, line: Says<"text.start"> | Says<"reasoning.s
   const content: ContentPart[] = [
     line.type === "text.start" ? { type: "text", text: "" } : { type: "reasoning", text: "", visibility: "public" },
   ];
-  return [{ type: "open", item: messageHead(state, { line, key: line.id, content }) }];
+  const named = { key: line.id, message_id: line.message_id, subagent: subagentOf(state, line) };
+  return [{ type: "open", item: itemHead("message", { ...named, content }) }];
 }
 
 const onBlockEnd = (line: Says<"text.end"> | Says<"reasoning.end">): Report => ({
@@ -233,41 +237,25 @@ const onPermission = (line: Says<"permission.asked">): Report => ({
 
 const onQuestion = (question: Says<"question.asked">["questions"][number]) => ({
   id: question.id,
-  ...(question.header === undefined ? {} : { header: question.header }),
+  ...defined({ header: question.header }),
   question: question.question,
-  options: question.options.map(({ label, description }) => ({
-    label,
-    ...(description === undefined ? {} : { description }),
-  })),
+  options: question.options.map(({ label, description }) => defined({ label, description })),
   multiple: question.multiple,
   custom: question.custom,
 });
 
-const onTodo = ({ id, content, status, priority }: Says<"todo">["todos"][number]) => ({
-  id,
-  content,
-  status,
-  ...(priority === undefined ? {} : { priority }),
-});
+const onTodo = ({ id, content, status, priority }: Says<"todo">["todos"][number]) =>
+  defined({ id, content, status, priority });
 
 /** The summary is a system item; beside its text stands what it replaces, so that the log alone rebuilds the rest. */
 function onCompactionEnd(state: State, line: Says<"compaction.end">): Report[] {
-  const { input, output, reasoning, cache_read, cache_write } = line.tokens;
   const content: ContentPart[] = [
     { type: "text", text: line.summary },
     { type: "json", json: { compaction: { from: line.kept.from } } },
   ];
-  const item: ItemHead = { key: line.id, native_item_id: line.id, kind: "system", role: "system", content };
   return [
-    { type: "open", item },
-    { type: "close", key: line.id, status: "completed", content },
-    {
-      type: "usage",
-      scope: "step",
-      mode: "add",
-      tokens: { input, output, reasoning, cache_read, cache_write },
-      finish: "compaction",
-    },
+    ...whole(itemHead("system", { key: line.id, content })),
+    stepUsage({ tokens: counted(line), finish: "compaction" }),
     ...goOn(state),
   ];
 }
@@ -277,14 +265,8 @@ const subagentKey = (id: string): string => `subagent/${id}`;
 function onSubagentStart(state: State, line: Says<"subagent.start">): Report[] {
   const subagent: Subagent = { id: line.id, parent_call_id: line.call_id, name: line.name };
   state.subagents.set(line.id, subagent);
-  const content: ContentPart[] = [{ type: "status", label: line.title }];
-  const key = subagentKey(line.id);
-  return [
-    {
-      type: "open",
-      item: { key, native_item_id: line.id, kind: "status", role: "system", parent: line.call_id, subagent, content },
-    },
-  ];
+  const named = { key: subagentKey(line.id), native_item_id: line.id, parent: line.call_id, subagent };
+  return [{ type: "open", item: statusHead({ ...named, label: line.title }) }];
 }
 
 function onSubagentEnd(state: State, line: Says<"subagent.end">): Report[] {
@@ -294,18 +276,7 @@ function onSubagentEnd(state: State, line: Says<"subagent.end">): Report[] {
 
 function onNotice(state: State, line: Says<"notice">): Report[] {
   const content: ContentPart[] = [{ type: "status", label: line.label, detail: line.detail }];
-  const item: ItemHead = {
-    key: line.id,
-    native_item_id: line.id,
-    kind: "status",
-    role: "system",
-    ...ofSubagent(state, line.subagent),
-    content,
-  };
-  return [
-    { type: "open", item },
-    { type: "close", key: line.id, status: "completed", content },
-  ];
+  return whole(itemHead("status", { key: line.id, subagent: subagentOf(state, line), content }));
 }
 
 function onEnd(state: State, line: Says<"end">): Report[] {

@@ -3,8 +3,10 @@
  * The whole comes before the stream's own stop of the block and repeats the deltas: it replaces, it never appends.
  */
 import type { ItemHead, Report } from "../../core/report.ts";
+import { emptyMessage, itemHead, withoutText } from "../../core/report-builders.ts";
 import type { ClaudeAssistant, ClaudeBlock, ClaudeStream, JsonObject } from "../../dialects/claude.ts";
-import { isText, readBlock } from "../../dialects/claude-guard.ts";
+import { readBlock } from "../../dialects/claude-guard.ts";
+import { isString } from "../../dialects/shape.ts";
 import type { ContentPart, Subagent } from "../../protocol/items.ts";
 import { beginCall, completeCall } from "./calls.ts";
 import { onToolResult } from "./results.ts";
@@ -33,7 +35,7 @@ export function onAssistant(state: State, line: ClaudeAssistant): Report[] {
     out.push(...onBlock(state, { message, ordinal, block, broken }));
   }
   // Told as a whole and never streamed: its usage is final, where the stream's would have said so.
-  const final = isText(stop_reason) && !message.streamed && line.message.model !== SYNTHETIC;
+  const final = isString(stop_reason) && !message.streamed && line.message.model !== SYNTHETIC;
   if (final && usage !== undefined && usage !== null && subagent === undefined) {
     out.push(...stepUsage(state, { message_id: id, finish: stop_reason, usage }));
   }
@@ -60,7 +62,7 @@ export function onStream(state: State, line: ClaudeStream): Report[] {
       return onBlockDelta(state, { message, index: event.index, delta: event.delta });
     case "message_delta": {
       const { stop_reason } = event.delta;
-      if (!isText(stop_reason)) return [];
+      if (!isString(stop_reason)) return [];
       const usage = { ...message.usage, ...event.usage };
       return stepUsage(state, { message_id: message.id, finish: stop_reason, usage });
     }
@@ -168,10 +170,6 @@ function onBlock(
   }
 }
 
-/** An item begins empty: what it says is told by its deltas. */
-const emptied = (part: ContentPart): ContentPart =>
-  part.type === "text" || part.type === "reasoning" ? { ...part, text: "" } : part;
-
 const reasoning = (text: string): ContentPart => ({ type: "reasoning", text, visibility: "public" });
 
 function closeBlock(
@@ -188,7 +186,7 @@ function closeBlock(
   message.blocks.set(ordinal, { key, type: part.type === "reasoning" ? "thinking" : "text", open: false });
   message.parent = key;
   const out: Report[] =
-    known === undefined ? [{ type: "open", item: blockHead(message, { key, part: emptied(part) }) }] : [];
+    known === undefined ? [{ type: "open", item: blockHead(message, { key, part: withoutText(part) }) }] : [];
   out.push({ type: "close", key, status, content: [part] });
   return out;
 }
@@ -222,7 +220,7 @@ function onBlockDelta(
 ): Report[] {
   const piece = delta.type === "text_delta" ? delta.text : delta.type === "thinking_delta" ? delta.thinking : undefined;
   // Tool input, signatures and citations are told with the whole block.
-  if (!isText(piece)) return [];
+  if (!isString(piece)) return [];
   const part = delta.type === "text_delta" ? ("text" as const) : ("reasoning" as const);
   const out: Report[] = [];
   if (!message.blocks.has(index)) {
@@ -252,22 +250,13 @@ function parentFor(state: State, message: Message): Report[] {
   if (message.parent !== null) return [];
   const key = message.id === null ? madeKey(state, "message") : `${message.id}/empty`;
   message.parent = key;
-  const item = { ...blockHead(message, { key, part: { type: "text", text: "" } }), content: [] };
-  return [
-    { type: "open", item, synthetic: true },
-    { type: "close", key, status: "completed" },
-  ];
+  return emptyMessage({ ...placeIn(message), key, content: [] }, { synthetic: true });
 }
 
 const blockKey = (state: State, { message, ordinal }: { message: Message; ordinal: number }): string =>
   message.id === null ? madeKey(state, "block") : `${message.id}/${ordinal}`;
 
-const blockHead = (message: Message, { key, part }: { key: string; part: ContentPart }): ItemHead => ({
-  key,
-  native_item_id: message.id,
-  kind: "message",
-  role: "assistant",
-  ...(message.id === null ? {} : { message_id: message.id }),
-  ...(message.subagent === undefined ? {} : { subagent: message.subagent }),
-  content: [part],
-});
+const placeIn = ({ id, subagent }: Message) => ({ native_item_id: id, message_id: id ?? undefined, subagent });
+
+const blockHead = (message: Message, { key, part }: { key: string; part: ContentPart }): ItemHead =>
+  itemHead("message", { ...placeIn(message), key, content: [part] });

@@ -1,7 +1,8 @@
 /** Tool calls: begun when their name is known, complete with their arguments; then their result begins. */
-import type { ItemHead, Report } from "../../core/report.ts";
-import { isObject, isText } from "../../dialects/claude-guard.ts";
-import type { ContentPart, Subagent, ToolCallPart } from "../../protocol/items.ts";
+import type { Report } from "../../core/report.ts";
+import { closeCall, itemHead, openCall, resultHead, whole } from "../../core/report-builders.ts";
+import { isShape, isString } from "../../dialects/shape.ts";
+import type { ToolCallPart } from "../../protocol/items.ts";
 import type { Message, State } from "./state.ts";
 import { toolKind, toolTitle } from "./tools.ts";
 
@@ -17,7 +18,9 @@ type Place = Pick<Message, "id" | "parent" | "subagent">;
 export function beginCall(state: State, { message, call }: { message: Place; call: Call }): Report[] {
   if (state.tools.has(call.id)) return [];
   state.tools.set(call.id, { name: call.name, input: {}, subagent: message.subagent, called: false });
-  return [{ type: "open", item: callHead(message, callPart(call, "")) }];
+  const { id, parent, subagent } = message;
+  const place = { key: call.id, message_id: id ?? undefined, parent: parent ?? undefined, subagent };
+  return [openCall(place, callPart(call, ""))];
 }
 
 /** The arguments are complete, the tool is about to run. */
@@ -28,23 +31,11 @@ export function completeCall(state: State, { message, call }: { message: Place; 
   tool.called = true;
   tool.input = call.input;
   const written = JSON.stringify(call.input ?? {});
-  out.push({ type: "close", key: call.id, status: "completed", content: [callPart(call, written)] });
+  out.push(closeCall(call.id, callPart(call, written)));
   out.push(...planText(message, call));
-  out.push({ type: "open", item: resultHead({ call: call.id, subagent: message.subagent }) });
+  out.push({ type: "open", item: resultHead({ key: call.id, subagent: message.subagent }) });
   return out;
 }
-
-export const resultKey = (call: string): string => `${call}/result`;
-
-export const resultHead = ({ call, subagent }: { call: string; subagent: Subagent | undefined }): ItemHead => ({
-  key: resultKey(call),
-  native_item_id: call,
-  kind: "tool_result",
-  role: "tool",
-  parent: call,
-  ...(subagent === undefined ? {} : { subagent }),
-  content: [{ type: "tool_result", call_id: call, output: "", is_error: false }],
-});
 
 const callPart = ({ id, name, input }: Call, written: string): ToolCallPart => ({
   type: "tool_call",
@@ -55,33 +46,9 @@ const callPart = ({ id, name, input }: Call, written: string): ToolCallPart => (
   title: written === "" ? name : toolTitle(name, input),
 });
 
-const callHead = ({ id, parent, subagent }: Place, part: ToolCallPart): ItemHead => ({
-  key: part.call_id,
-  native_item_id: part.call_id,
-  kind: "tool_call",
-  role: "assistant",
-  ...(id === null ? {} : { message_id: id }),
-  ...(parent === null ? {} : { parent }),
-  ...(subagent === undefined ? {} : { subagent }),
-  content: [part],
-});
-
 /** A plan is what the agent says to the person, though it is written as a tool's argument. */
 function planText({ id, subagent }: Place, { id: call, name, input }: Call): Report[] {
-  if (name !== "ExitPlanMode" || !isObject(input) || !isText(input.plan) || input.plan === "") return [];
-  const key = `${call}/plan`;
-  const content: ContentPart[] = [{ type: "text", text: input.plan }];
-  const item: ItemHead = {
-    key,
-    native_item_id: call,
-    kind: "message",
-    role: "assistant",
-    ...(id === null ? {} : { message_id: id }),
-    ...(subagent === undefined ? {} : { subagent }),
-    content: [{ type: "text", text: "" }],
-  };
-  return [
-    { type: "open", item },
-    { type: "close", key, status: "completed", content },
-  ];
+  if (name !== "ExitPlanMode" || !isShape(input) || !isString(input.plan) || input.plan === "") return [];
+  const named = { key: `${call}/plan`, native_item_id: call, message_id: id ?? undefined, subagent };
+  return whole(itemHead("message", { ...named, content: [{ type: "text", text: input.plan }] }));
 }

@@ -1,5 +1,5 @@
 /** Unified diffs: from the patch Claude Code tells, or made from the old and the new text where it tells none. */
-import { isNumber, isObject, isText } from "../../dialects/claude-guard.ts";
+import { isNumber, isShape, isString } from "../../dialects/shape.ts";
 
 /** Above it a diff is left out: the arguments of the call hold the same text already. */
 const DIFF_LIMIT = 256 * 1024;
@@ -9,8 +9,8 @@ export function patchDiff({ path, hunks }: { path: string; hunks: unknown }): st
   if (!Array.isArray(hunks) || hunks.length === 0) return null;
   const out: string[] = [];
   for (const hunk of hunks) {
-    if (!isObject(hunk) || !Array.isArray(hunk.lines)) return null;
-    const lines = hunk.lines.filter(isText);
+    if (!isShape(hunk) || !Array.isArray(hunk.lines)) return null;
+    const lines = hunk.lines.filter(isString);
     const from = range(hunk.oldStart, hunk.oldLines);
     const to = range(hunk.newStart, hunk.newLines);
     out.push(`@@ -${from} +${to} @@`, ...lines);

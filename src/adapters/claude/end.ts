@@ -1,7 +1,8 @@
 /** `result`: the CLI's word that a turn is over, why, and what it used. */
+import { defined } from "../../core/defined.ts";
 import type { EndReport, Report } from "../../core/report.ts";
 import type { ClaudeResult } from "../../dialects/claude.ts";
-import { isText } from "../../dialects/claude-guard.ts";
+import { isString } from "../../dialects/shape.ts";
 import type { EndReason, ErrorInfo } from "../../protocol/events.ts";
 import { failOpen } from "./blocks.ts";
 import { forgetTurn, type State } from "./state.ts";
@@ -20,7 +21,7 @@ export function onResult(state: State, line: ClaudeResult): Report[] {
     state.working = true;
     return out;
   }
-  out.push({ type: "end", ...end, ...(says ? { says } : {}) });
+  out.push({ type: "end", ...end, says });
   return out;
 }
 
@@ -67,11 +68,11 @@ function failed(line: ClaudeResult, known: { code: string; message?: string }): 
   const error: ErrorInfo = {
     message: advice(line, message),
     code: known.code,
-    details: {
+    details: defined({
       subtype: line.subtype,
-      ...(line.terminal_reason === undefined ? {} : { terminal_reason: line.terminal_reason }),
-      ...(line.api_error_status === undefined ? {} : { status: line.api_error_status }),
-    },
+      terminal_reason: line.terminal_reason,
+      status: line.api_error_status,
+    }),
   };
   return { reason: "error", error };
 }
@@ -79,7 +80,7 @@ function failed(line: ClaudeResult, known: { code: string; message?: string }): 
 function messageOf(line: ClaudeResult): string {
   if (line.result !== undefined && line.result !== "") return line.result;
   // Diagnostics of the CLI for itself are not for people.
-  const errors = (line.errors ?? []).filter(isText).filter((error) => !error.startsWith("[ede_diagnostic]"));
+  const errors = (line.errors ?? []).filter(isString).filter((error) => !error.startsWith("[ede_diagnostic]"));
   if (errors.length > 0) return errors.join("\n");
   return outcomes[line.subtype] ?? `Claude Code ended the turn with ${line.subtype}.`;
 }

@@ -1,13 +1,14 @@
 /** Which files a tool touched, read from its input and from what Claude Code tells beside the result. */
 
+import { defined } from "../../core/defined.ts";
 import type { JsonObject } from "../../dialects/claude.ts";
-import { isObject, isText } from "../../dialects/claude-guard.ts";
+import { isShape, isString, shapeOf } from "../../dialects/shape.ts";
 import type { FileRefPart } from "../../protocol/items.ts";
 import { patchDiff, textDiff } from "./diff.ts";
 
 export function fileRefs({ name, input, told }: { name: string; input: unknown; told: unknown }): FileRefPart[] {
-  if (!isObject(input)) return [];
-  const result = isObject(told) ? told : {};
+  if (!isShape(input)) return [];
+  const result = shapeOf(told);
   const path = firstText(result.filePath, result.notebook_path, input.file_path, input.notebook_path);
   if (path === null) return [];
   switch (name) {
@@ -32,32 +33,21 @@ interface Told {
 }
 
 function written({ path, input, result }: Told): FileRefPart {
-  const before = isText(result.originalFile) ? result.originalFile : "";
+  const before = isString(result.originalFile) ? result.originalFile : "";
   const after = firstText(result.content, input.content) ?? "";
   const diff = patchDiff({ path, hunks: result.structuredPatch }) ?? textDiff({ path, before, after });
   const change = result.type === "create" ? "add" : result.type === "update" ? "update" : undefined;
-  return {
-    type: "file_ref",
-    path,
-    action: "write",
-    ...(diff === null ? {} : { diff }),
-    ...(change === undefined ? {} : { change }),
-  };
+  return defined({ type: "file_ref", path, action: "write", diff: diff ?? undefined, change });
 }
 
-const changed = ({ path, diff }: { path: string; diff: string | null }): FileRefPart => ({
-  type: "file_ref",
-  path,
-  action: "patch",
-  change: "update",
-  ...(diff === null ? {} : { diff }),
-});
+const changed = ({ path, diff }: { path: string; diff: string | null }): FileRefPart =>
+  defined({ type: "file_ref", path, action: "patch", change: "update", diff: diff ?? undefined });
 
 /** From the replaced strings alone: the place in the file is not known, so each hunk counts from its own first line. */
 function editDiff({ path, input }: { path: string; input: JsonObject }): string | null {
-  const edits = Array.isArray(input.edits) ? input.edits.filter(isObject) : [input];
+  const edits = Array.isArray(input.edits) ? input.edits.filter(isShape) : [input];
   const hunks = edits.flatMap(({ old_string, new_string }) => {
-    if (!isText(old_string) || !isText(new_string)) return [];
+    if (!isString(old_string) || !isString(new_string)) return [];
     return textDiff({ path, before: old_string, after: new_string }) ?? [];
   });
   const [first, ...rest] = hunks;
@@ -68,7 +58,7 @@ function editDiff({ path, input }: { path: string; input: JsonObject }): string 
 
 function notebookDiff({ path, input, result }: Told): string | null {
   const { original_file, updated_file } = result;
-  if (isText(original_file) && isText(updated_file)) {
+  if (isString(original_file) && isString(updated_file)) {
     const whole = textDiff({ path, before: original_file, after: updated_file });
     if (whole !== null) return whole;
   }
@@ -77,4 +67,4 @@ function notebookDiff({ path, input, result }: Told): string | null {
   return textDiff({ path, before, after });
 }
 
-const firstText = (...values: readonly unknown[]): string | null => values.find(isText) ?? null;
+const firstText = (...values: readonly unknown[]): string | null => values.find(isString) ?? null;

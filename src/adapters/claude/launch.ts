@@ -1,18 +1,18 @@
 /** How Claude Code is started: one process per session, stream-json both ways, permissions asked on stdio. */
 import type { Binary } from "../../core/binary.ts";
-import type { Capabilities, ModelSource } from "../../core/capabilities.ts";
+import { type Capabilities, type ModelSource, noCapabilities } from "../../core/capabilities.ts";
 import type { Launch, LaunchOptions, McpServer } from "../../core/launch.ts";
 import type { PermissionMode } from "../../protocol/events.ts";
 import { ROOT_REFUSED } from "./end.ts";
 
 export const capabilities: Capabilities = {
+  ...noCapabilities,
   permissions: true,
   questions: true,
   steer: true,
   resume: true,
   fork: true,
   compact: true,
-  shell: false,
   images: true,
   mcp: true,
   systemPrompt: true,
@@ -21,7 +21,6 @@ export const capabilities: Capabilities = {
   subagents: true,
   reasoning: true,
   cost: true,
-  echoesPrompts: false,
   permissionModes: ["default", "plan", "acceptEdits", "bypass"],
   set: ["model", "permission_mode"],
 };
@@ -97,9 +96,7 @@ function mcpConfig(servers: Readonly<Record<string, McpServer>>): string | null 
   const mcpServers = Object.fromEntries(
     entries.map(([name, { command, args, env, url, headers }]) => [
       name,
-      command === undefined
-        ? { type: "http", url, ...(headers === undefined ? {} : { headers }) }
-        : { command, args: args ?? [], ...(env === undefined ? {} : { env }) },
+      command === undefined ? { type: "http", url, headers } : { command, args: args ?? [], env },
     ]),
   );
   return JSON.stringify({ mcpServers });

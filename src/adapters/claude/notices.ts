@@ -1,6 +1,7 @@
 /** `system` lines: the session, its state, and what a person may want to read beside the conversation. */
 import type { Send } from "../../core/agent-io.ts";
 import type { ItemHead, Report } from "../../core/report.ts";
+import { statusHead, statusPart, whole } from "../../core/report-builders.ts";
 import {
   type ClaudeBoundary,
   type ClaudeHookResponse,
@@ -11,7 +12,6 @@ import {
   type ClaudeSystem,
   noticeSubtypes,
 } from "../../dialects/claude.ts";
-import type { ContentPart } from "../../protocol/items.ts";
 import { request } from "./requests.ts";
 import { denial } from "./results.ts";
 import { madeKey, type State } from "./state.ts";
@@ -102,18 +102,12 @@ function onBoundary(state: State, { uuid, compact_metadata = {} }: ClaudeBoundar
   return notice({ key: uuid ?? madeKey(state, "compaction"), label: "compacted", detail });
 }
 
-const hookHead = ({ hook_id, hook_name }: { hook_id: string; hook_name: string }): ItemHead => ({
-  key: `hook/${hook_id}`,
-  native_item_id: hook_id,
-  kind: "status",
-  role: "system",
-  content: [{ type: "status", label: hook_name }],
-});
+const hookHead = ({ hook_id, hook_name }: { hook_id: string; hook_name: string }): ItemHead =>
+  statusHead({ key: `hook/${hook_id}`, native_item_id: hook_id, label: hook_name });
 
 function onHookResponse(line: ClaudeHookResponse): Report {
   const { output = "", outcome } = line;
-  const detail = output.trim();
-  const content: ContentPart[] = [{ type: "status", label: line.hook_name, ...(detail === "" ? {} : { detail }) }];
+  const content = [statusPart(line.hook_name, output.trim())];
   const status = outcome === undefined || outcome === "success" ? "completed" : "failed";
   return { type: "close", key: `hook/${line.hook_id}`, status, content, item: hookHead(line) };
 }
@@ -133,14 +127,7 @@ function onNotice(state: State, line: ClaudeNotice): Report[] {
   return out;
 }
 
-export function notice({ key, label, detail }: { key: string; label: string; detail: string }): Report[] {
-  const content: ContentPart[] = [{ type: "status", label, ...(detail === "" ? {} : { detail }) }];
-  const item: ItemHead = { key, native_item_id: key, kind: "status", role: "system", content };
-  return [
-    { type: "open", item },
-    { type: "close", key, status: "completed", content },
-  ];
-}
+export const notice = (status: { key: string; label: string; detail: string }): Report[] => whole(statusHead(status));
 
 const noticeNames: ReadonlySet<string> = new Set(noticeSubtypes);
 

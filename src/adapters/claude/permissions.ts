@@ -1,8 +1,9 @@
 /** Permissions and questions over the control protocol: what the CLI asks, and how our answers are written. */
 import type { Send } from "../../core/agent-io.ts";
+import { defined } from "../../core/defined.ts";
 import type { Report } from "../../core/report.ts";
 import type { ClaudeControlRequest, ClaudeControlResponse, JsonObject } from "../../dialects/claude.ts";
-import { isObject, isText } from "../../dialects/claude-guard.ts";
+import { isShape, isString, shapeOf, stringOf } from "../../dialects/shape.ts";
 import type { PermissionReply } from "../../protocol/commands.ts";
 import type { Question } from "../../protocol/events.ts";
 import type { Asked, AskedQuestion, State } from "./state.ts";
@@ -13,7 +14,7 @@ export const KEEP_PLANNING = "Keep planning";
 
 export function onControlRequest(state: State, line: ClaudeControlRequest): (Report | Send)[] {
   const { request, request_id } = line;
-  if (request.subtype !== "can_use_tool" || !isText(request.tool_name)) {
+  if (request.subtype !== "can_use_tool" || !isString(request.tool_name)) {
     // Hooks, MCP relays and the like that we never registered: an answer, so that the CLI does not wait for ever.
     const error = `Franca does not handle ${request.subtype} requests`;
     return [
@@ -21,9 +22,9 @@ export function onControlRequest(state: State, line: ClaudeControlRequest): (Rep
     ];
   }
   if (state.asked.has(request_id)) return [];
-  const call = isText(request.tool_use_id) ? request.tool_use_id : null;
+  const call = isString(request.tool_use_id) ? request.tool_use_id : null;
   if (call !== null) state.askedCalls.add(call);
-  const input = isObject(request.input) ? request.input : {};
+  const input = shapeOf(request.input);
   switch (request.tool_name) {
     case "AskUserQuestion":
       return ask(state, { key: request_id, call, input });
@@ -48,7 +49,7 @@ export function onHostAnswer(state: State, { response }: ClaudeControlResponse):
   const asked = state.asked.get(key);
   if (asked === undefined) return [];
   state.asked.delete(key);
-  const answer = isObject(response.response) ? response.response : {};
+  const answer = shapeOf(response.response);
   if (answer.behavior !== "allow") {
     if (answer.interrupt === true) state.rejected = true;
     return [answered(key, asked, null)];
@@ -123,23 +124,23 @@ function askPermission(
       call_id: call,
       input,
       patterns: patternsOf({ suggestions, input }),
-      metadata: {
-        ...(isText(description) ? { description } : {}),
-        ...(isText(blocked_path) ? { blocked_path } : {}),
-        ...(isText(decision_reason) ? { reason: decision_reason } : {}),
-        ...(isText(agent_id) ? { subagent_id: agent_id } : {}),
-      },
+      metadata: defined({
+        description: stringOf(description),
+        blocked_path: stringOf(blocked_path),
+        reason: stringOf(decision_reason),
+        subagent_id: stringOf(agent_id),
+      }),
     },
   ];
 }
 
 function ask(state: State, { key, call, input }: Asking): Report[] {
-  const given = Array.isArray(input.questions) ? input.questions.filter(isObject) : [];
+  const given = Array.isArray(input.questions) ? input.questions.filter(isShape) : [];
   const questions = given.map(
     (one, index): Question => ({
       id: String(index + 1),
-      ...(isText(one.header) ? { header: one.header } : {}),
-      question: isText(one.question) ? one.question : "",
+      ...defined({ header: stringOf(one.header) }),
+      question: stringOf(one.question) ?? "",
       options: optionsOf(one.options),
       multiple: one.multiSelect === true,
       custom: true,
@@ -171,25 +172,24 @@ function askPlan(state: State, { key, call, input }: Asking): Report[] {
 
 function optionsOf(value: unknown): Question["options"] {
   if (!Array.isArray(value)) return [];
-  return value.filter(isObject).map(({ label, description }) => ({
-    label: isText(label) ? label : "",
-    ...(isText(description) ? { description } : {}),
-  }));
+  return value
+    .filter(isShape)
+    .map(({ label, description }) => defined({ label: stringOf(label) ?? "", description: stringOf(description) }));
 }
 
 /** What is asked for: the patterns of the rules the CLI suggests, else the file or address the tool is about. */
 function patternsOf({ suggestions, input }: { suggestions: readonly unknown[]; input: JsonObject }): string[] {
-  const suggested = suggestions.filter(isObject).flatMap(({ rules }) => {
+  const suggested = suggestions.filter(isShape).flatMap(({ rules }) => {
     if (!Array.isArray(rules)) return [];
-    return rules.filter(isObject).flatMap(({ ruleContent }) => (isText(ruleContent) ? [ruleContent] : []));
+    return rules.filter(isShape).flatMap(({ ruleContent }) => (isString(ruleContent) ? [ruleContent] : []));
   });
   if (suggested.length > 0) return suggested;
-  return [input.file_path, input.notebook_path, input.path, input.url].filter(isText).slice(0, 1);
+  return [input.file_path, input.notebook_path, input.path, input.url].filter(isString).slice(0, 1);
 }
 
 /** The rules the CLI itself suggests, for this session only; for a tool it suggests none for, the tool as a whole. */
 function rulesFor({ tool, suggestions }: Extract<Asked, { type: "permission" }>): JsonObject[] {
-  const suggested = suggestions.filter(isObject).filter(({ type }) => type === "addRules");
+  const suggested = suggestions.filter(isShape).filter(({ type }) => type === "addRules");
   if (suggested.length > 0) return suggested.map((rule) => ({ ...rule, destination: "session" }));
   return [{ type: "addRules", rules: [{ toolName: tool }], behavior: "allow", destination: "session" }];
 }
@@ -201,15 +201,15 @@ function answered(key: string, asked: Asked, answer: JsonObject | null): Report 
   }
   if (answer === null) return { type: "question.answered", key, answers: null };
   if (asked.type === "plan") return { type: "question.answered", key, answers: [[APPROVE]] };
-  const input = isObject(answer.updatedInput) ? answer.updatedInput : {};
-  const given = isObject(input.answers) ? input.answers : {};
+  const input = shapeOf(answer.updatedInput);
+  const given = shapeOf(input.answers);
   const answers = asked.questions.map(({ question, labels }) => splitLabels(given[question], labels));
   return { type: "question.answered", key, answers };
 }
 
 /** Several labels were joined with a comma; a label may hold one itself. */
 function splitLabels(value: unknown, labels: readonly string[]): string[] {
-  if (!isText(value) || value === "") return [];
+  if (!isString(value) || value === "") return [];
   if (labels.includes(value)) return [value];
   const parts = value.split(", ");
   return parts.every((part) => labels.includes(part)) ? parts : [value];

@@ -2,7 +2,7 @@
 import type { Send } from "../../core/agent-io.ts";
 import type { Report } from "../../core/report.ts";
 import type { ClaudeControlResponse, JsonObject } from "../../dialects/claude.ts";
-import { isObject, isText } from "../../dialects/claude-guard.ts";
+import { isShape, isString } from "../../dialects/shape.ts";
 import type { State } from "./state.ts";
 
 export function request(state: State, body: JsonObject & { readonly subtype: string }): Send {
@@ -22,7 +22,7 @@ export function onControlResponse(state: State, { response }: ClaudeControlRespo
     const message = response.error ?? `Claude Code refused ${asked ?? "a request"}.`;
     return [{ type: "error", message, code: "request_refused", details: { request: asked ?? null }, fatal: false }];
   }
-  const answer = isObject(response.response) ? response.response : {};
-  if (asked === "set_model" && isText(answer.model)) return [{ type: "session", model: answer.model }];
+  const answer = isShape(response.response) ? response.response : {};
+  if (asked === "set_model" && isString(answer.model)) return [{ type: "session", model: answer.model }];
   return [];
 }

@@ -1,9 +1,11 @@
 /** Tool results: their output as text, the images and files in them, and whether the tool ran at all. */
+import { defined } from "../../core/defined.ts";
 import type { Report } from "../../core/report.ts";
+import { itemHead, resultHead, resultKey, whole } from "../../core/report-builders.ts";
 import type { ClaudeToolResult } from "../../dialects/claude.ts";
-import { isObject, isText, readBlock } from "../../dialects/claude-guard.ts";
+import { readBlock } from "../../dialects/claude-guard.ts";
+import { isShape, isString } from "../../dialects/shape.ts";
 import type { ContentPart, Subagent } from "../../protocol/items.ts";
-import { resultHead, resultKey } from "./calls.ts";
 import { fileRefs } from "./files.ts";
 import type { State } from "./state.ts";
 import { onAgentResult } from "./tasks.ts";
@@ -25,15 +27,9 @@ export function onToolResult(state: State, { block, told, meta, subagent }: Told
   const failed = block.is_error === true;
   const { output, images } = read(block.content);
   const name = tool?.name ?? "";
-  const exitCode = failed && toolKind(name) === "command" ? EXIT_CODE.exec(output)?.[1] : undefined;
+  const exit_code = failed && toolKind(name) === "command" ? exitCodeOf(output) : undefined;
   const content: ContentPart[] = [
-    {
-      type: "tool_result",
-      call_id: call,
-      output,
-      is_error: failed,
-      ...(exitCode === undefined ? {} : { exit_code: Number(exitCode) }),
-    },
+    defined({ type: "tool_result", call_id: call, output, is_error: failed, exit_code }),
     ...images,
     ...(failed ? [] : fileRefs({ name, input: tool?.input, told })),
   ];
@@ -44,8 +40,8 @@ export function onToolResult(state: State, { block, told, meta, subagent }: Told
     key: resultKey(call),
     status: failed ? "failed" : "completed",
     content,
-    item: resultHead({ call, subagent: tool?.subagent ?? subagent }),
-    ...(denied ? { denied } : {}),
+    item: resultHead({ key: call, subagent: tool?.subagent ?? subagent }),
+    denied,
   });
   if (!failed && tool !== undefined && tool.subagent === undefined) {
     out.push(...onTodoTool(state.todos, { name, input: tool.input, told, output }));
@@ -58,25 +54,16 @@ export function onToolResult(state: State, { block, told, meta, subagent }: Told
 export function denial(state: State, { call, output }: { call: string; output: string }): Report[] {
   if (state.askedCalls.has(call) || state.denials.has(call)) return [];
   state.denials.add(call);
-  const key = `${call}/denied`;
   const subagent = state.tools.get(call)?.subagent;
+  const named = { key: `${call}/denied`, native_item_id: call, parent: call, subagent };
   const content: ContentPart[] = [{ type: "status", label: "permission_denied", detail: output }];
-  const item = {
-    key,
-    native_item_id: call,
-    kind: "status" as const,
-    role: "system" as const,
-    parent: call,
-    ...(subagent === undefined ? {} : { subagent }),
-    content,
-  };
-  return [
-    { type: "open", item },
-    { type: "close", key, status: "completed", content },
-  ];
+  return whole(itemHead("status", { ...named, content }));
 }
 
-const EXIT_CODE = /^Exit code (\d+)/;
+function exitCodeOf(output: string): number | undefined {
+  const code = /^Exit code (\d+)/.exec(output)?.[1];
+  return code === undefined ? undefined : Number(code);
+}
 
 // The words of versions that do not tell `tool_result_meta`.
 const DENIALS = [
@@ -89,7 +76,7 @@ const DENIALS = [
 ];
 
 function wasDenied({ meta, output }: { meta: unknown; output: string }): boolean {
-  if (isObject(meta)) return isText(meta.non_execution_kind);
+  if (isShape(meta)) return isString(meta.non_execution_kind);
   return DENIALS.some((words) => output.startsWith(words));
 }
 
@@ -102,7 +89,7 @@ function read(content: ClaudeToolResult["content"]): { output: string; images: C
     if (block.type === "text") texts.push(block.text);
     else if (block.type === "image") {
       const { data, media_type } = block.source;
-      images.push({ type: "image", mime: media_type ?? "image/png", ...(data === undefined ? {} : { data }) });
+      images.push(defined({ type: "image", mime: media_type ?? "image/png", data }));
     } else texts.push(JSON.stringify(block.type === "other" ? block.native : block));
   }
   return { output: texts.join("\n"), images };

@@ -1,5 +1,6 @@
 /** What the adapter remembers of a conversation. It forgets at every result what later lines cannot speak of. */
 
+import { noTokens } from "../../core/tokens.ts";
 import type { ClaudeUsage, JsonObject } from "../../dialects/claude.ts";
 import type { BackgroundWork, Tokens } from "../../protocol/events.ts";
 import type { Subagent } from "../../protocol/items.ts";
@@ -134,8 +135,6 @@ export const start = (): State => ({
   lastUuid: null,
   made: 0,
 });
-
-export const noTokens = (): Tokens => ({ input: 0, output: 0, reasoning: 0, cache_read: 0, cache_write: 0 });
 
 const SEEN_LIMIT = 2_000;
 

@@ -1,12 +1,14 @@
 /** Subagents and background commands: who is at work beside the main agent, and when each is done. */
+import { defined } from "../../core/defined.ts";
 import type { ItemHead, Report } from "../../core/report.ts";
+import { statusHead } from "../../core/report-builders.ts";
 import type {
   ClaudeBackgroundTasks,
   ClaudeTask,
   ClaudeTaskNotification,
   ClaudeTaskStarted,
 } from "../../dialects/claude.ts";
-import { isObject, isText } from "../../dialects/claude-guard.ts";
+import { isShape, isString } from "../../dialects/shape.ts";
 import type { Subagent } from "../../protocol/items.ts";
 import type { Background, State } from "./state.ts";
 
@@ -24,8 +26,8 @@ export function subagentOf(state: State, out: Report[], line: Scoped): Subagent 
   const running = state.subagents.get(call);
   if (running !== undefined) return running.subagent;
   const tool = state.tools.get(call);
-  const input = isObject(tool?.input) ? tool.input : {};
-  const title = line.task_description ?? (isText(input.description) ? input.description : "Subagent");
+  const input = isShape(tool?.input) ? tool.input : {};
+  const title = line.task_description ?? (isString(input.description) ? input.description : "Subagent");
   return beginSubagent(state, out, { id: line.agent_id ?? call, call, name: line.subagent_type, title });
 }
 
@@ -69,19 +71,19 @@ export function onAgentResult(
   state: State,
   { call, told: result, failed }: { call: string; told: unknown; failed: boolean },
 ): Report[] {
-  const answer = isObject(result) ? result : {};
-  const task = isText(answer.backgroundTaskId)
+  const answer = isShape(result) ? result : {};
+  const task = isString(answer.backgroundTaskId)
     ? answer.backgroundTaskId
-    : isText(answer.agentId)
+    : isString(answer.agentId)
       ? answer.agentId
       : null;
   const running = state.subagents.get(call);
-  if (isText(answer.backgroundTaskId) || answer.isAsync === true) {
+  if (isString(answer.backgroundTaskId) || answer.isAsync === true) {
     const id = running?.subagent.id ?? task;
     if (id === null || state.background.has(id)) return [];
     const tool = state.tools.get(call);
-    const input = isObject(tool?.input) ? tool.input : {};
-    const title = isText(input.description) ? input.description : (tool?.name ?? "Background task");
+    const input = isShape(tool?.input) ? tool.input : {};
+    const title = isString(input.description) ? input.description : (tool?.name ?? "Background task");
     return putInBackground(state, { id, kind: answer.isAsync === true ? "subagent" : "command", title, call_id: call });
   }
   if (running === undefined || state.background.has(running.subagent.id)) return [];
@@ -93,20 +95,10 @@ function beginSubagent(
   out: Report[],
   { id, call, name, title }: { id: string; call: string; name: string | undefined; title: string },
 ): Subagent {
-  const subagent: Subagent = { id, parent_call_id: call, ...(name === undefined ? {} : { name }) };
+  const subagent: Subagent = defined({ id, parent_call_id: call, name });
   state.subagents.set(call, { subagent, title });
-  out.push({
-    type: "open",
-    item: {
-      key: subagentKey(id),
-      native_item_id: id,
-      kind: "status",
-      role: "system",
-      parent: call,
-      subagent,
-      content: [{ type: "status", label: title }],
-    },
-  });
+  const named = { key: subagentKey(id), native_item_id: id, parent: call, subagent };
+  out.push({ type: "open", item: statusHead({ ...named, label: title }) });
   return subagent;
 }
 
@@ -121,8 +113,7 @@ function endTask(state: State, ended: Ended): Report[] {
   const out = endSubagent(state, ended);
   const work = state.background.get(ended.id);
   if (out.length > 0 || work === undefined || work.kind !== "command") return out;
-  const detail = ended.summary === undefined ? {} : { detail: ended.summary };
-  const content = [{ type: "status" as const, label: work.title, ...detail }];
+  const content = [defined({ type: "status" as const, label: work.title, detail: ended.summary })];
   return [{ type: "close", key: taskKey(work.id), status: ended.status, content, item: taskHead(work) }];
 }
 
@@ -130,8 +121,7 @@ function endSubagent(state: State, { id, status, summary }: Ended): Report[] {
   for (const [call, { subagent, title }] of state.subagents) {
     if (subagent.id !== id && state.taskCalls.get(id) !== call) continue;
     state.subagents.delete(call);
-    const detail = summary === undefined ? {} : { detail: summary };
-    const content = [{ type: "status" as const, label: title, ...detail }];
+    const content = [defined({ type: "status" as const, label: title, detail: summary })];
     return [{ type: "close", key: subagentKey(subagent.id), status, content }];
   }
   return [];
@@ -145,23 +135,17 @@ function putInBackground(state: State, work: Background): Report[] {
 
 const taskKey = (id: string): string => `task/${id}`;
 
-const taskHead = ({ id, title, call_id }: Background): ItemHead => ({
-  key: taskKey(id),
-  native_item_id: id,
-  kind: "status",
-  role: "system",
-  ...(call_id === undefined ? {} : { parent: call_id }),
-  content: [{ type: "status", label: title }],
-});
+const taskHead = ({ id, title, call_id }: Background): ItemHead =>
+  statusHead({ key: taskKey(id), native_item_id: id, parent: call_id, label: title });
 
 function backgroundOf(state: State, task: ClaudeTask): Background {
   const call = state.taskCalls.get(task.task_id) ?? state.background.get(task.task_id)?.call_id;
-  return {
+  return defined({
     id: task.task_id,
     kind: isAgent(task) ? "subagent" : "command",
     title: task.description ?? task.task_id,
-    ...(call === undefined ? {} : { call_id: call }),
-  };
+    call_id: call,
+  });
 }
 
 const told = (state: State): Report => ({ type: "background", open: [...state.background.values()] });

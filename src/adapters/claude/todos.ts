@@ -1,7 +1,7 @@
 /** Two kinds of to-do lists: TodoWrite repeats the whole list, the Task tools tell changes only. */
 
 import type { Report } from "../../core/report.ts";
-import { isObject, isText } from "../../dialects/claude-guard.ts";
+import { isShape, isString, shapeOf } from "../../dialects/shape.ts";
 import type { Todo } from "../../protocol/events.ts";
 
 export interface KnownTodo {
@@ -18,8 +18,8 @@ interface Told {
 
 /** What a to-do tool that succeeded changed. */
 export function onTodoTool(todos: Map<string, KnownTodo>, { name, input, told, output }: Told): Report[] {
-  const given = isObject(input) ? input : {};
-  const result = isObject(told) ? told : {};
+  const given = shapeOf(input);
+  const result = shapeOf(told);
   switch (name) {
     case "TodoWrite":
       replace(todos, listOf(result.newTodos ?? given.todos));
@@ -29,15 +29,15 @@ export function onTodoTool(todos: Map<string, KnownTodo>, { name, input, told, o
       replace(todos, listOf(result.tasks));
       break;
     case "TaskCreate": {
-      const task = isObject(result.task) ? result.task : {};
-      const id = isText(task.id) ? task.id : CREATED.exec(output)?.[1];
+      const task = shapeOf(result.task);
+      const id = isString(task.id) ? task.id : CREATED.exec(output)?.[1];
       if (id === undefined) return [];
       todos.set(id, { content: subjectOf(task) ?? subjectOf(given) ?? "", status: "pending" });
       break;
     }
     case "TaskUpdate": {
       const { taskId } = given;
-      if (!isText(taskId)) return [];
+      if (!isString(taskId)) return [];
       const known = todos.get(taskId);
       if (given.status === "deleted") todos.delete(taskId);
       else {
@@ -74,16 +74,16 @@ function replace(todos: Map<string, KnownTodo>, list: readonly (KnownTodo & { re
 
 function listOf(value: unknown): (KnownTodo & { readonly id: string })[] {
   if (!Array.isArray(value)) return [];
-  return value.filter(isObject).map((todo, index) => ({
-    id: isText(todo.id) ? todo.id : String(index + 1),
+  return value.filter(isShape).map((todo, index) => ({
+    id: isString(todo.id) ? todo.id : String(index + 1),
     content: subjectOf(todo) ?? "",
     status: statusOf(todo.status) ?? "pending",
   }));
 }
 
 function subjectOf(value: Readonly<Record<string, unknown>>): string | null {
-  if (isText(value.content)) return value.content;
-  return isText(value.subject) ? value.subject : null;
+  if (isString(value.content)) return value.content;
+  return isString(value.subject) ? value.subject : null;
 }
 
 function statusOf(value: unknown): Todo["status"] | null {

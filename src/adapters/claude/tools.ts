@@ -1,6 +1,6 @@
 /** Claude Code's tools by name: what kind each is, how it is titled, and what a permission for it is called. */
 
-import { isObject, isText } from "../../dialects/claude-guard.ts";
+import { isShape, isString } from "../../dialects/shape.ts";
 import type { ToolKind } from "../../protocol/items.ts";
 
 const kinds: Readonly<Record<string, ToolKind>> = {
@@ -51,10 +51,10 @@ const titleFields: Readonly<Record<string, readonly string[]>> = {
 const TITLE_LENGTH = 200;
 
 export function toolTitle(name: string, input: unknown): string {
-  if (isObject(input)) {
+  if (isShape(input)) {
     for (const field of titleFields[name] ?? []) {
       const value = input[field];
-      if (isText(value) && value !== "") return shorten(value);
+      if (isString(value) && value !== "") return shorten(value);
     }
   }
   return name;

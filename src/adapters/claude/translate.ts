@@ -3,7 +3,8 @@ import type { AdapterInput, Exit, Send } from "../../core/agent-io.ts";
 import { type Fold, unreachable } from "../../core/fold.ts";
 import type { Report } from "../../core/report.ts";
 import type { ClaudeAssistant, ClaudeInit, ClaudeLine, ClaudeResult, ClaudeUser } from "../../dialects/claude.ts";
-import { isText, readBlock } from "../../dialects/claude-guard.ts";
+import { readBlock } from "../../dialects/claude-guard.ts";
+import { isString } from "../../dialects/shape.ts";
 import { onAssistant, onStream, SYNTHETIC } from "./blocks.ts";
 import { encode } from "./encode.ts";
 import { onResult } from "./end.ts";
@@ -152,8 +153,8 @@ function onHostLine(state: State, line: ClaudeLine): Report[] {
 
 /** Said when the CLI takes it up: a message sent while it works may join the turn or begin the next one. */
 function onHostMessage(state: State, { uuid, message }: ClaudeUser): Report[] {
-  state.waiting.push({ uuid: isText(uuid) ? uuid : null, content: message.content });
-  if (isText(uuid)) state.sent.add(uuid);
+  state.waiting.push({ uuid: isString(uuid) ? uuid : null, content: message.content });
+  if (isString(uuid)) state.sent.add(uuid);
   return [];
 }
 

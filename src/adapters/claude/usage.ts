@@ -1,18 +1,18 @@
 /** Tokens and cost. A model call is told at its end; the result tells the turn's whole, subagents included. */
 import type { Report } from "../../core/report.ts";
+import { stepUsage as stepReport } from "../../core/report-builders.ts";
+import { addTokens, noTokens, tokensBeyond } from "../../core/tokens.ts";
 import type { ClaudeModelUsage, ClaudeResult, ClaudeUsage } from "../../dialects/claude.ts";
 import type { Tokens } from "../../protocol/events.ts";
-import { noTokens, type State } from "./state.ts";
+import type { State } from "./state.ts";
 
 export function stepUsage(
   state: State,
   { message_id, finish, usage }: { message_id: string | null; finish: string; usage: ClaudeUsage },
 ): Report[] {
   const tokens = tokensOf(usage);
-  state.counted = add(state.counted, tokens);
-  return [
-    { type: "usage", scope: "step", mode: "add", tokens, finish, ...(message_id === null ? {} : { message_id }) },
-  ];
+  state.counted = addTokens(state.counted, tokens);
+  return [stepReport({ tokens, finish, message_id: message_id ?? undefined })];
 }
 
 /**
@@ -22,21 +22,21 @@ export function stepUsage(
 export function turnUsage(state: State, line: ClaudeResult): Report[] {
   const since = line.model_usage_since_last_result;
   if (since !== undefined) {
-    const tokens = less(sumOf(since), state.counted);
+    const tokens = tokensBeyond(sumOf(since), state.counted);
     return [{ type: "usage", scope: "turn", mode: "add", tokens, cost_usd: costOf(since) }];
   }
   const { total_cost_usd, modelUsage, usage } = line;
   const out: Report[] = [];
   if (modelUsage === undefined && usage !== undefined) {
-    out.push({ type: "usage", scope: "turn", mode: "add", tokens: less(tokensOf(usage), state.counted) });
+    out.push({ type: "usage", scope: "turn", mode: "add", tokens: tokensBeyond(tokensOf(usage), state.counted) });
   }
   if (modelUsage === undefined && total_cost_usd === undefined) return out;
   out.push({
     type: "usage",
     scope: "session",
     mode: "total",
-    ...(modelUsage === undefined ? {} : { tokens: sumOf(modelUsage) }),
-    ...(total_cost_usd === undefined ? {} : { cost_usd: total_cost_usd }),
+    tokens: modelUsage === undefined ? undefined : sumOf(modelUsage),
+    cost_usd: total_cost_usd,
   });
   return out;
 }
@@ -56,7 +56,7 @@ function sumOf(models: Readonly<Record<string, ClaudeModelUsage>>): Tokens {
   let total = noTokens();
   for (const model of Object.values(models)) {
     const reasoning = model.thinkingTokens ?? 0;
-    total = add(total, {
+    total = addTokens(total, {
       input: model.inputTokens ?? 0,
       output: Math.max(0, (model.outputTokens ?? 0) - reasoning),
       reasoning,
@@ -69,14 +69,3 @@ function sumOf(models: Readonly<Record<string, ClaudeModelUsage>>): Tokens {
 
 const costOf = (models: Readonly<Record<string, ClaudeModelUsage>>): number =>
   Object.values(models).reduce((total, model) => total + (model.costUSD ?? 0), 0);
-
-const add = (a: Tokens, b: Tokens): Tokens => combine(a, b, (left, right) => left + right);
-const less = (a: Tokens, b: Tokens): Tokens => combine(a, b, (left, right) => Math.max(0, left - right));
-
-const combine = (a: Tokens, b: Tokens, by: (a: number, b: number) => number): Tokens => ({
-  input: by(a.input, b.input),
-  output: by(a.output, b.output),
-  reasoning: by(a.reasoning, b.reasoning),
-  cache_read: by(a.cache_read, b.cache_read),
-  cache_write: by(a.cache_write, b.cache_write),
-});

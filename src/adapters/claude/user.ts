@@ -1,7 +1,10 @@
 /** `user` lines: tool results, what the CLI itself puts into the conversation, and echoes of our own prompts. */
-import type { ItemHead, Report } from "../../core/report.ts";
+import { defined } from "../../core/defined.ts";
+import type { Report } from "../../core/report.ts";
+import { itemHead, whole } from "../../core/report-builders.ts";
 import type { ClaudeUser } from "../../dialects/claude.ts";
-import { isObject, readBlock } from "../../dialects/claude-guard.ts";
+import { readBlock } from "../../dialects/claude-guard.ts";
+import { isShape } from "../../dialects/shape.ts";
 import type { ContentPart, Subagent } from "../../protocol/items.ts";
 import { onToolResult } from "./results.ts";
 import { madeKey, type State } from "./state.ts";
@@ -16,7 +19,7 @@ export function onUser(state: State, line: ClaudeUser): Report[] {
   for (const block of results) {
     // `tool_use_result` belongs to the one result of its line.
     const told = results.length === 1 ? line.tool_use_result : undefined;
-    const meta = line.tool_result_meta?.filter(isObject).find(({ id }) => id === block.tool_use_id);
+    const meta = line.tool_result_meta?.filter(isShape).find(({ id }) => id === block.tool_use_id);
     out.push(...onToolResult(state, { block, told, meta, subagent }));
   }
   if (results.length > 0 && subagent === undefined) out.push(...onToolsDone(state));
@@ -41,7 +44,7 @@ export function contentParts(content: string | readonly unknown[]): ContentPart[
     if (block.type === "text") return [{ type: "text", text: block.text }];
     if (block.type !== "image") return [];
     const { data, media_type } = block.source;
-    return [{ type: "image", mime: media_type ?? "image/png", ...(data === undefined ? {} : { data }) }];
+    return [defined({ type: "image", mime: media_type ?? "image/png", data })];
   });
 }
 
@@ -62,11 +65,11 @@ function onText(state: State, { line, parts, subagent }: Said): Report[] {
   const key = line.uuid ?? madeKey(state, "user");
   if (OUTPUT.test(text)) return commandOutput(state, { key, text });
   if (line.isReplay === true) return onReplay(state, { line, key, parts });
-  if (subagent !== undefined) return said({ key, role: "user", kind: "message", parts, subagent });
+  const user = itemHead("message", { key, role: "user", subagent, content: parts });
+  if (subagent !== undefined) return whole(user);
   // Lines without a session id are not of a living CLI: there the user's own words look like this.
-  if (line.isSynthetic !== true && line.session_id === undefined)
-    return said({ key, role: "user", kind: "message", parts });
-  return said({ key, role: "system", kind: "system", parts });
+  if (line.isSynthetic !== true && line.session_id === undefined) return whole(user);
+  return whole(itemHead("system", { key, content: parts }));
 }
 
 /** What a slash command printed is an answer; what a change of the model prints repeats the answer to our request. */
@@ -74,7 +77,7 @@ export function commandOutput(state: State, { key, text }: { key: string; text: 
   const printed = (OUTPUT.exec(text)?.[2] ?? text).trim();
   const changesModel = [...state.requested.values()].includes("set_model");
   if (!state.working || changesModel || printed === "") return [];
-  return said({ key, role: "assistant", kind: "message", parts: [{ type: "text", text: printed }] });
+  return whole(itemHead("message", { key, content: [{ type: "text", text: printed }] }));
 }
 
 /** An echo of a message: of one we know it says only that it was taken up, otherwise it is the message. */
@@ -83,7 +86,7 @@ function onReplay(
   { line, key, parts }: { line: ClaudeUser; key: string; parts: readonly ContentPart[] },
 ): Report[] {
   if (line.uuid !== undefined && state.sent.has(line.uuid)) return sayWaiting(state, line.uuid);
-  return said({ key, role: "user", kind: "message", parts });
+  return whole(itemHead("message", { key, role: "user", content: parts }));
 }
 
 /** The CLI took up a message that a recording shows: now it is said. */
@@ -93,27 +96,5 @@ export function sayWaiting(state: State, uuid: string | null): Report[] {
   if (message === undefined) return [];
   state.waiting.splice(index, 1);
   const key = message.uuid ?? madeKey(state, "prompt");
-  return said({ key, role: "user", kind: "message", parts: contentParts(message.content) });
-}
-
-function said({
-  key,
-  role,
-  kind,
-  parts,
-  subagent,
-}: Pick<ItemHead, "key" | "role" | "kind"> & { parts: readonly ContentPart[]; subagent?: Subagent }): Report[] {
-  const item: ItemHead = {
-    key,
-    native_item_id: key,
-    kind,
-    role,
-    ...(subagent === undefined ? {} : { subagent }),
-    // An assistant's text is told by its delta.
-    content: role === "assistant" ? [{ type: "text", text: "" }] : parts,
-  };
-  return [
-    { type: "open", item },
-    { type: "close", key, status: "completed", content: parts },
-  ];
+  return whole(itemHead("message", { key, role: "user", content: contentParts(message.content) }));
 }

@@ -1,5 +1,6 @@
 /** `codex exec --json`, for `convert` only: live, Codex is driven by its app-server, which tells more. */
 import { defineAdapter } from "../../core/adapter.ts";
+import { noCapabilities } from "../../core/capabilities.ts";
 import { isExecLine } from "../../dialects/codex-exec.ts";
 import { adapter } from "./translate.ts";
 
@@ -16,26 +17,7 @@ export const codexExec = defineAdapter({
     code: "not_supported",
     message: "codex-exec is a recorded format; use the agent codex.",
   }),
-  capabilities: {
-    permissions: false,
-    questions: false,
-    steer: false,
-    resume: false,
-    fork: false,
-    compact: false,
-    shell: false,
-    images: false,
-    mcp: false,
-    systemPrompt: false,
-    deltas: false,
-    todos: true,
-    subagents: false,
-    reasoning: true,
-    cost: false,
-    echoesPrompts: false,
-    permissionModes: [],
-    set: [],
-  },
+  capabilities: { ...noCapabilities, todos: true, reasoning: true },
   resumeCommand: (id) => `codex resume ${id}`,
   offline: true,
 });

@@ -1,21 +1,17 @@
 /** Tool items of `codex exec --json` → the parts of a call and of its result. */
+import { defined } from "../../core/defined.ts";
 import { unreachable } from "../../core/fold.ts";
 import type { ExecItem, ExecItemOf } from "../../dialects/codex-exec.ts";
+import { isOneOf, isShape, isString } from "../../dialects/shape.ts";
 import type { ContentPart, ToolCallPart, ToolKind } from "../../protocol/items.ts";
 
 export type ToolItem = ExecItemOf<
   "command_execution" | "file_change" | "mcp_tool_call" | "collab_tool_call" | "web_search"
 >;
 
-const toolTypes: ReadonlySet<string> = new Set<ToolItem["type"]>([
-  "command_execution",
-  "file_change",
-  "mcp_tool_call",
-  "collab_tool_call",
-  "web_search",
-]);
+const isToolType = isOneOf(["command_execution", "file_change", "mcp_tool_call", "collab_tool_call", "web_search"]);
 
-export const isTool = (item: ExecItem): item is ToolItem => toolTypes.has(item.type);
+export const isTool = (item: ExecItem): item is ToolItem => isToolType(item.type);
 
 export function callPart(item: ToolItem): ToolCallPart {
   const { name, kind, title, input } = describe(item);
@@ -87,14 +83,8 @@ export function resultParts(item: ToolItem): Result {
 function commandResult(item: ExecItemOf<"command_execution">, { denied }: { denied: boolean }): Result {
   const { exit_code, status, aggregated_output } = item;
   const isError = typeof exit_code === "number" ? exit_code !== 0 : status !== "completed";
-  const part: ContentPart = {
-    type: "tool_result",
-    call_id: item.id,
-    output: aggregated_output,
-    is_error: isError,
-    ...(typeof exit_code === "number" && { exit_code }),
-  };
-  return { content: [part], isError, denied };
+  const result = { type: "tool_result" as const, call_id: item.id, output: aggregated_output, is_error: isError };
+  return { content: [{ ...result, ...defined({ exit_code: exit_code ?? undefined }) }], isError, denied };
 }
 
 /** The paths and what happened to them are told, the diff is not. */
@@ -104,10 +94,8 @@ function fileRef({ path, kind }: { path: string; kind: "add" | "delete" | "updat
 
 function textOf(value: unknown): string {
   if (value === undefined || value === null) return "";
-  if (typeof value === "string") return value;
-  if (typeof value === "object" && "content" in value && Array.isArray(value.content)) {
-    return value.content.map(textOf).join("\n");
-  }
-  if (typeof value === "object" && "text" in value && typeof value.text === "string") return value.text;
+  if (isString(value)) return value;
+  if (isShape(value) && Array.isArray(value.content)) return value.content.map(textOf).join("\n");
+  if (isShape(value) && isString(value.text)) return value.text;
   return JSON.stringify(value);
 }

@@ -1,7 +1,17 @@
 /** `codex exec --json` → reports. A reduced retelling of the app-server: no deltas, no requests, no call ids. */
 import type { AdapterInput, Send } from "../../core/agent-io.ts";
 import { type Fold, unreachable } from "../../core/fold.ts";
-import type { ItemHead, Report } from "../../core/report.ts";
+import type { Report } from "../../core/report.ts";
+import {
+  closeCall,
+  emptyMessage,
+  itemHead,
+  openCall,
+  resultHead,
+  resultKey,
+  statusHead,
+  whole,
+} from "../../core/report-builders.ts";
 import type { ExecItem, ExecItemOf, ExecLine, ExecUsage } from "../../dialects/codex-exec.ts";
 import type { EndReason } from "../../protocol/events.ts";
 import type { ContentPart } from "../../protocol/items.ts";
@@ -91,10 +101,8 @@ function onItem(state: State, { type, item }: ItemLine): Report[] {
       return type === "item.completed" ? onBlock(state, { key, item }) : [];
     case "todo_list":
       return [{ type: "todo", todos: item.items.map(asTodo) }];
-    case "error": {
-      const content: ContentPart[] = [{ type: "status", label: "Warning", detail: item.message }];
-      return whole({ key, native_item_id: item.id, kind: "status", role: "system", content });
-    }
+    case "error":
+      return whole(statusHead({ key, native_item_id: item.id, label: "Warning", detail: item.message }));
     default:
       return unreachable(item);
   }
@@ -106,11 +114,6 @@ const asTodo = ({ text, completed }: { text: string; completed: boolean }, index
   status: completed ? ("completed" as const) : ("pending" as const),
 });
 
-const whole = (item: ItemHead): Report[] => [
-  { type: "open", item },
-  { type: "close", key: item.key, status: "completed", content: item.content },
-];
-
 function onBlock(
   state: State,
   { key, item }: { key: string; item: ExecItemOf<"agent_message" | "reasoning"> },
@@ -119,19 +122,7 @@ function onBlock(
   const { id, text } = item;
   const part: ContentPart =
     item.type === "reasoning" ? { type: "reasoning", text, visibility: "public" } : { type: "text", text };
-  const empty: ContentPart = { ...part, text: "" };
-  const head: ItemHead = {
-    key,
-    native_item_id: id,
-    kind: "message",
-    role: "assistant",
-    message_id: key,
-    content: [empty],
-  };
-  return [
-    { type: "open", item: head },
-    { type: "close", key, status: "completed", content: [part] },
-  ];
+  return whole(itemHead("message", { key, native_item_id: id, message_id: key, content: [part] }));
 }
 
 function onTool(state: State, { key, item, done }: { key: string; item: ToolItem; done: boolean }): Report[] {
@@ -139,47 +130,20 @@ function onTool(state: State, { key, item, done }: { key: string; item: ToolItem
   if (!done) return out;
   state.running.delete(key);
   const { content, isError, denied } = resultParts(item);
-  const status = isError ? "failed" : "completed";
-  return [...out, { type: "close", key: `${key}/result`, status, content, ...(denied && { denied }) }];
-}
-
-function openTool(state: State, { key, item }: { key: string; item: ToolItem }): Report[] {
-  state.running.add(key);
-  const out: Report[] = state.parent === null ? emptyParent(state, key) : [];
-  const part = callPart(item);
-  const base = { native_item_id: item.id, ...(state.parent !== null && { message_id: state.parent }) };
-  const call: ItemHead = {
-    ...base,
-    key,
-    kind: "tool_call",
-    role: "assistant",
-    ...(state.parent !== null && { parent: state.parent }),
-    content: [{ ...part, arguments: "" }],
-  };
-  const result: ItemHead = {
-    key: `${key}/result`,
-    native_item_id: item.id,
-    kind: "tool_result",
-    role: "tool",
-    parent: key,
-    content: [{ type: "tool_result", call_id: item.id, output: "", is_error: false }],
-  };
-  return [
-    ...out,
-    { type: "open", item: call },
-    { type: "close", key, status: "completed", content: [part] },
-    { type: "open", item: result },
-  ];
+  return [...out, { type: "close", key: resultKey(key), status: isError ? "failed" : "completed", content, denied }];
 }
 
 /** A turn that begins with a tool gets an empty message, so that the call has a parent. */
-function emptyParent(state: State, beside: string): Report[] {
-  const key = `${beside}/empty`;
-  state.parent = key;
-  const content: ContentPart[] = [{ type: "text", text: "" }];
-  const item: ItemHead = { key, native_item_id: null, kind: "message", role: "assistant", message_id: key, content };
-  return [
-    { type: "open", item, synthetic: true },
-    { type: "close", key, status: "completed" },
-  ];
+function openTool(state: State, { key, item }: { key: string; item: ToolItem }): Report[] {
+  state.running.add(key);
+  const out: Report[] = [];
+  if (state.parent === null) {
+    state.parent = `${key}/empty`;
+    out.push(...emptyMessage({ key: state.parent, message_id: state.parent }, { synthetic: true }));
+  }
+  const part = callPart(item);
+  const call = { key, native_item_id: item.id };
+  out.push(openCall({ ...call, message_id: state.parent, parent: state.parent }, part), closeCall(key, part));
+  out.push({ type: "open", item: resultHead(call, item.id) });
+  return out;
 }

@@ -1,5 +1,5 @@
 /** How Codex is started, what it can do, and what our permission modes mean to it. Data, not a process. */
-import type { Capabilities } from "../../core/capabilities.ts";
+import { type Capabilities, noCapabilities } from "../../core/capabilities.ts";
 import type { Launch, LaunchOptions, McpServer } from "../../core/launch.ts";
 import type { PermissionMode } from "../../protocol/events.ts";
 
@@ -100,6 +100,7 @@ export const mcpConfig = (servers: Readonly<Record<string, McpServer>>): Record<
   );
 
 export const capabilities: Capabilities = {
+  ...noCapabilities,
   permissions: true,
   questions: true,
   steer: true,
@@ -114,7 +115,6 @@ export const capabilities: Capabilities = {
   todos: true,
   subagents: true,
   reasoning: true,
-  cost: false,
   echoesPrompts: true,
   permissionModes: ["default", "plan", "acceptEdits", "bypass"],
   set: ["model", "variant", "mode", "permission_mode"],

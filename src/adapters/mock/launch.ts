@@ -1,26 +1,23 @@
 /** The mock runs inside this process: there is nothing to find, install or log in to. */
-import type { Capabilities } from "../../core/capabilities.ts";
+import { type Capabilities, noCapabilities } from "../../core/capabilities.ts";
 import type { Launch } from "../../core/launch.ts";
 
 export const launch = (): Launch => ({ kind: "in-process", agent: "mock" });
 
 export const capabilities: Capabilities = {
+  ...noCapabilities,
   permissions: true,
   questions: true,
   steer: true,
   resume: true,
   fork: true,
   compact: true,
-  shell: false,
   images: true,
-  mcp: false,
-  systemPrompt: false,
   deltas: true,
   todos: true,
   subagents: true,
   reasoning: true,
   cost: true,
-  echoesPrompts: false,
   permissionModes: ["default", "plan", "acceptEdits", "bypass"],
   set: ["model", "mode", "permission_mode"],
 };

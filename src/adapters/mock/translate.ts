@@ -1,9 +1,21 @@
 /** Mock → reports. The mock's language was made to be easy, so this is the shortest adapter: read it first. */
 import type { AdapterInput, Send } from "../../core/agent-io.ts";
+import { defined } from "../../core/defined.ts";
 import { type Fold, unreachable } from "../../core/fold.ts";
 import type { ItemHead, Report } from "../../core/report.ts";
+import {
+  closeCall,
+  emptyMessage,
+  itemHead,
+  openCall,
+  resultHead,
+  resultKey,
+  statusHead,
+  stepUsage,
+  whole,
+} from "../../core/report-builders.ts";
 import type { MockHears, MockLine, MockSays, MockSaysOf } from "../../dialects/mock.ts";
-import type { ContentPart, Subagent } from "../../protocol/items.ts";
+import type { ContentPart, Subagent, ToolCallPart } from "../../protocol/items.ts";
 import { encode } from "./encode.ts";
 
 export interface State {
@@ -68,19 +80,9 @@ function onHostLine(line: MockHears): Report[] {
     case "prompt":
     case "steer": {
       const content: ContentPart[] = [{ type: "text", text: line.text }];
-      const item: ItemHead = {
-        key: line.id,
-        native_item_id: null,
-        message_id: line.id,
-        kind: "message",
-        role: "user",
-        content,
-      };
-      const opened: Report[] = [
-        { type: "open", item },
-        { type: "close", key: line.id, status: "completed" },
-      ];
-      return line.type === "prompt" ? [{ type: "begin", origin: "user" }, ...opened] : opened;
+      const named = { key: line.id, native_item_id: null, message_id: line.id };
+      const said = whole(itemHead("message", { ...named, role: "user", content }));
+      return line.type === "prompt" ? [{ type: "begin", origin: "user" }, ...said] : said;
     }
     case "answer":
       return [{ type: "permission.answered", key: line.id, reply: line.reply }];
@@ -109,7 +111,7 @@ function onMessage(state: State, line: MessageLine): Report[] {
     case "block.end": {
       const block = state.blocks.get(line.id);
       state.blocks.delete(line.id);
-      const item = block === undefined ? strayHead(line.id) : blockHead(state, block);
+      const item = blockHead(state, block ?? { id: line.id, kind: "text" });
       const close = { type: "close", key: line.id, status: "completed", item } as const;
       if (line.text === undefined) return [close];
       return [{ ...close, content: [blockPart(block?.kind ?? "text", line.text)] }];
@@ -117,19 +119,14 @@ function onMessage(state: State, line: MessageLine): Report[] {
     case "image": {
       state.latest = { message: line.message, key: line.id };
       const content: ContentPart[] = [{ type: "image", mime: line.mime, data: line.data }];
-      const item: ItemHead = { ...strayHead(line.id), message_id: line.message, content: [] };
       return [
-        { type: "open", item },
+        { type: "open", item: itemHead("message", { key: line.id, message_id: line.message, content: [] }) },
         { type: "close", key: line.id, status: "completed", content },
       ];
     }
     case "summary": {
       const content: ContentPart[] = [{ type: "text", text: line.text }];
-      const item: ItemHead = { key: line.id, native_item_id: line.id, kind: "system", role: "system", content };
-      return [
-        { type: "open", item },
-        { type: "close", key: line.id, status: "completed", content },
-      ];
+      return whole(itemHead("system", { key: line.id, content }));
     }
     default:
       return unreachable(line);
@@ -143,7 +140,7 @@ function onTool(state: State, line: ToolLine): Report[] {
     case "call":
       return onCall(state, line);
     case "run":
-      return [{ type: "open", item: resultHead(state, line.id) }];
+      return [{ type: "open", item: resultOf(state, line.id) }];
     case "output":
       return [{ type: "delta", key: resultKey(line.id), part: "tool_output", delta: line.text }];
     case "result":
@@ -158,44 +155,36 @@ function onTool(state: State, line: ToolLine): Report[] {
 function onCall(state: State, line: MockSaysOf<"call">): Report[] {
   const out: Report[] = [];
   if (state.latest?.message !== line.message) {
-    // A message that begins with a call gets an empty block, so that the call has a parent.
     const key = `${line.message}/empty`;
     state.latest = { message: line.message, key };
-    const item: ItemHead = { ...strayHead(key), native_item_id: null, message_id: line.message };
-    out.push({ type: "open", item, synthetic: true }, { type: "close", key, status: "completed" });
+    out.push(...emptyMessage({ key, message_id: line.message }, { synthetic: true }));
   }
-  const subagent = line.subagent === undefined ? undefined : state.subagents.get(line.subagent);
+  const subagent = subagentOf(state, line);
   state.calls.set(line.id, subagent);
-  const part = {
+  const part: ToolCallPart = {
     type: "tool_call",
     name: line.tool,
     call_id: line.id,
     tool_kind: line.kind,
     title: line.title,
-  } as const;
-  const item: ItemHead = {
-    key: line.id,
-    native_item_id: line.id,
-    kind: "tool_call",
-    role: "assistant",
-    message_id: line.message,
-    parent: state.latest.key,
-    content: [{ ...part, arguments: "" }],
-    ...(subagent && { subagent }),
+    arguments: JSON.stringify(line.input),
   };
-  const content: ContentPart[] = [{ ...part, arguments: JSON.stringify(line.input) }];
-  out.push({ type: "open", item }, { type: "close", key: line.id, status: "completed", content });
+  const named = { key: line.id, message_id: line.message, parent: state.latest.key, subagent };
+  out.push(openCall(named, part), closeCall(line.id, part));
   return out;
 }
 
+const subagentOf = (state: State, { subagent }: { readonly subagent?: string | undefined }): Subagent | undefined =>
+  subagent === undefined ? undefined : state.subagents.get(subagent);
+
+const resultOf = (state: State, call: string): ItemHead => resultHead({ key: call, subagent: state.calls.get(call) });
+
 function onResult(state: State, line: MockSaysOf<"result">): Report[] {
-  const item = resultHead(state, line.id);
+  const item = resultOf(state, line.id);
   state.calls.delete(line.id);
   const content: ContentPart[] = [
     { type: "tool_result", call_id: line.id, output: line.output, is_error: line.error },
-    ...(line.files ?? []).map(({ path, action, diff }): ContentPart => {
-      return { type: "file_ref", path, action, ...(diff !== undefined && { diff }) };
-    }),
+    ...(line.files ?? []).map(({ path, action, diff }) => defined({ type: "file_ref" as const, path, action, diff })),
   ];
   const status = line.error ? "failed" : "completed";
   return [{ type: "close", key: item.key, status, content, item, denied: line.denied ?? false }];
@@ -204,22 +193,13 @@ function onResult(state: State, line: MockSaysOf<"result">): Report[] {
 /** A subagent is a status item of its own, from its beginning to its end. */
 function onSubagent(state: State, line: MockSaysOf<"subagent">): Report[] {
   const subagent: Subagent = { id: line.id, parent_call_id: line.call, name: line.name };
-  const content: ContentPart[] = [{ type: "status", label: "subagent", detail: line.name }];
-  const item: ItemHead = {
-    key: line.id,
-    native_item_id: line.id,
-    kind: "status",
-    role: "system",
-    parent: line.call,
-    subagent,
-    content,
-  };
+  const item = statusHead({ key: line.id, parent: line.call, subagent, label: "subagent", detail: line.name });
   if (line.status === "started") {
     state.subagents.set(line.id, subagent);
     return [{ type: "open", item }];
   }
   state.subagents.delete(line.id);
-  return [{ type: "close", key: line.id, status: line.status, content, item }];
+  return [{ type: "close", key: line.id, status: line.status, content: item.content, item }];
 }
 
 type OtherLine = Exclude<MockSays, MessageLine | ToolLine>;
@@ -245,7 +225,7 @@ function onOther(line: OtherLine): readonly Report[] {
       return [{ type: "todo", todos: line.todos }];
     case "usage": {
       const tokens = { ...line.tokens, cache_read: 0, cache_write: 0 };
-      return [{ type: "usage", scope: "step", mode: "add", tokens, cost_usd: line.cost_usd, finish: line.finish }];
+      return [stepUsage({ tokens, cost_usd: line.cost_usd, finish: line.finish })];
     }
     case "error":
       return [{ type: "error", message: line.message, code: line.code, fatal: line.fatal }];
@@ -257,9 +237,7 @@ function onOther(line: OtherLine): readonly Report[] {
     case "running":
       return [{ type: "state", state: line.type }];
     case "background": {
-      const open = line.tasks.map(({ id, title, call }) => {
-        return { id, kind: "task", title, ...(call !== undefined && { call_id: call }) };
-      });
+      const open = line.tasks.map(({ id, title, call }) => defined({ id, kind: "task", title, call_id: call }));
       return [{ type: "background", open }];
     }
     case "wake":
@@ -267,7 +245,7 @@ function onOther(line: OtherLine): readonly Report[] {
     case "title":
       return [{ type: "session", title: line.title }];
     case "settings":
-      return [onSettings(line)];
+      return [{ type: "session", model: line.model, mode: line.mode, permission_mode: line.permission_mode }];
     case "end": {
       if (line.reason !== "error") return [{ type: "end", reason: line.reason }];
       const { message, code } = line.error ?? { message: "The mock failed.", code: "mock_error" };
@@ -280,48 +258,20 @@ function onOther(line: OtherLine): readonly Report[] {
   }
 }
 
-function onSettings({ model, mode, permission_mode }: MockSaysOf<"settings">): Report {
-  return {
-    type: "session",
-    ...(model !== undefined && { model }),
-    ...(mode !== undefined && { mode }),
-    ...(permission_mode !== undefined && { permission_mode }),
-  };
-}
-
-const resultKey = (call: string): string => `${call}/result`;
-
-function resultHead(state: State, call: string): ItemHead {
-  const subagent = state.calls.get(call);
-  return {
-    key: resultKey(call),
-    native_item_id: call,
-    kind: "tool_result",
-    role: "tool",
-    parent: call,
-    content: [{ type: "tool_result", call_id: call, output: "", is_error: false }],
-    ...(subagent && { subagent }),
-  };
-}
-
 const blockPart = (kind: "text" | "reasoning", text: string): ContentPart =>
   kind === "text" ? { type: "text", text } : { type: "reasoning", text, visibility: "public" };
 
-function blockHead(state: State, block: MockSaysOf<"block">): ItemHead {
-  const subagent = block.subagent === undefined ? undefined : state.subagents.get(block.subagent);
-  return {
-    ...strayHead(block.id),
+/** Of a block that ends without having begun, only the id is known. */
+const blockHead = (
+  state: State,
+  block: Pick<MockSaysOf<"block">, "id" | "kind"> & {
+    readonly message?: string;
+    readonly subagent?: string | undefined;
+  },
+): ItemHead =>
+  itemHead("message", {
+    key: block.id,
     message_id: block.message,
+    subagent: subagentOf(state, block),
     content: [blockPart(block.kind, "")],
-    ...(subagent && { subagent }),
-  };
-}
-
-/** A message item of which only the id is known. */
-const strayHead = (key: string): ItemHead => ({
-  key,
-  native_item_id: key,
-  kind: "message",
-  role: "assistant",
-  content: [{ type: "text", text: "" }],
-});
+  });

@@ -1,10 +1,10 @@
 /** What OpenCode can do. */
-import type { Capabilities } from "../../core/capabilities.ts";
+import { type Capabilities, noCapabilities } from "../../core/capabilities.ts";
 
 export const capabilities: Capabilities = {
+  ...noCapabilities,
   permissions: true,
   questions: true,
-  steer: false,
   resume: true,
   fork: true,
   compact: true,
