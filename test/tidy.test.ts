@@ -162,6 +162,37 @@ describe("style", () => {
   });
 });
 
+describe("the server", () => {
+  test("no function is written twice", () => {
+    const places = new Map<string, string[]>();
+    for (const source of sourcesIn("server")) {
+      for (const text of source.tree.statements.flatMap((node) => functionTexts(source, node))) {
+        places.set(text, [...(places.get(text) ?? []), source.path]);
+      }
+    }
+    expect([...places].filter(([, paths]) => paths.length > 1)).toEqual([]);
+  });
+
+  test("no record is overwritten behind the back of its type", () => {
+    const found = sourcesIn("server").filter(({ text }) => text.includes("Object.assign("));
+    expect(found.map(({ path }) => path)).toEqual([]);
+  });
+});
+
+/** The functions that a statement at the top of a file declares, whether they are exported or not. */
+function functionTexts(source: Source, node: ts.Statement): string[] {
+  const plain = (one: ts.Node): string =>
+    one
+      .getText(source.tree)
+      .replace(/^export /, "")
+      .replaceAll(/\s+/g, " ");
+  if (ts.isFunctionDeclaration(node)) return [plain(node)];
+  if (!ts.isVariableStatement(node)) return [];
+  return node.declarationList.declarations
+    .filter(({ initializer }) => initializer !== undefined && ts.isArrowFunction(initializer))
+    .map(plain);
+}
+
 test("no file is dead", () => {
   const entries = ["cli/main.ts", "server/index.ts", "sdk/index.ts", "protocol/index.ts", "rules/index.ts"];
   const alive = reachable(entries.map((entry) => `src/${entry}`));

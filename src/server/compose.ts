@@ -30,7 +30,7 @@ import { type Logins, openLogins } from "./logins.ts";
 import { openMetrics } from "./metrics.ts";
 import { removeAttachments } from "./opencode/attachments.ts";
 import { openCodeSurface } from "./opencode/index.ts";
-import { type Address, openPlugged } from "./plugged.ts";
+import { type Address, openPlugged } from "./session-plugins.ts";
 import { version } from "./version.ts";
 
 const MAX_BODY_BYTES = 10 * 1024 * 1024;

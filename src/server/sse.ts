@@ -5,13 +5,15 @@
 import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 
-const HEARTBEAT = ": heartbeat\n\n";
+const comment = (): string => ": heartbeat\n\n";
 
 export interface StreamOptions {
   readonly incoming: IncomingMessage;
   readonly outgoing: ServerResponse;
   readonly headers?: Readonly<Record<string, string>>;
   readonly heartbeatMs: number;
+  /** What a silent stream says; a comment where nothing else is given. */
+  readonly heartbeat?: () => string;
   /** Aborted when the daemon stops. */
   readonly stopped: AbortSignal;
   /** Said before the first event, so that a client knows it is connected. */
@@ -23,6 +25,8 @@ export interface EventStream {
   readonly signal: AbortSignal;
   /** Resolves when more may be written. */
   readonly write: (chunk: Buffer | string) => Promise<void> | undefined;
+  /** Resolves when everything written so far is with the operating system, or when a signal fires. */
+  readonly flushed: (deadline: AbortSignal) => Promise<void>;
 }
 
 /** Opens the stream, hands it to `pump`, and ends it when that returns. */
@@ -40,9 +44,13 @@ export async function streamEvents(
     outgoing.end();
     return;
   }
-  const heartbeat = setInterval(() => beat(outgoing), options.heartbeatMs);
+  const heartbeat = setInterval(() => beat(outgoing, options.heartbeat ?? comment), options.heartbeatMs);
   try {
-    await pump({ signal, write: (chunk) => writeTo({ outgoing, signal, chunk }) });
+    await pump({
+      signal,
+      write: (chunk) => writeTo({ outgoing, signal, chunk }),
+      flushed: (deadline) => flush(outgoing, AbortSignal.any([signal, deadline])),
+    });
     outgoing.end();
   } catch (error) {
     // The status line is gone already: a cut connection is the only thing left to say.
@@ -69,8 +77,8 @@ function writeHead({ outgoing, headers, greeting, incoming }: StreamOptions): vo
 }
 
 /** A heartbeat is for silent streams: one that has bytes waiting needs none. */
-function beat(outgoing: ServerResponse): void {
-  if (outgoing.writableLength === 0 && !outgoing.writableEnded) outgoing.write(HEARTBEAT);
+function beat(outgoing: ServerResponse, heartbeat: () => string): void {
+  if (outgoing.writableLength === 0 && !outgoing.writableEnded) outgoing.write(heartbeat());
 }
 
 interface Write {
@@ -82,6 +90,15 @@ interface Write {
 function writeTo({ outgoing, signal, chunk }: Write): Promise<void> | undefined {
   if (signal.aborted || outgoing.write(chunk)) return undefined;
   return drained({ outgoing, signal });
+}
+
+/** The socket calls back in the order of the writes: a write of nothing ends when those before it have ended. */
+function flush({ socket }: ServerResponse, signal: AbortSignal): Promise<void> {
+  if (socket === null || socket.writableLength === 0 || signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => {
+    signal.addEventListener("abort", () => resolve(), { once: true });
+    socket.write("", () => resolve());
+  });
 }
 
 async function drained({ outgoing, signal }: Omit<Write, "chunk">): Promise<void> {

@@ -5,9 +5,10 @@ import { findProjection, type Projection } from "../../projections/index.ts";
 import { ApiError } from "../../protocol/errors.ts";
 import type { SessionId } from "../../protocol/ids.ts";
 import { EventPage, NativePage } from "../../protocol/resources.ts";
-import { eventsOf } from "../../runtime/log/codec/group.ts";
 import type { EventGroup } from "../../runtime/session/contract.ts";
 import { byPosition, bySequence, frame, framesFrom, framesOf } from "../frames.ts";
+import { dialectOf } from "../rendering/dialects.ts";
+import { follow } from "../rendering/rendering.ts";
 import { type Call, defineRoute, json, type Route, sent, sessionOf } from "../route.ts";
 import { type EventStream, streamEvents } from "../sse.ts";
 import { flag, integer, offset } from "./query.ts";
@@ -67,7 +68,7 @@ const followSession = defineRoute({
     await call.sessions.events(session, { offset: after, limit: 1, includeRaw: false });
     await streamEvents(call, async (stream) => {
       const projection = findProjection(call.query.format);
-      if (projection !== undefined) return retell({ call, session, stream, after, projection });
+      if (projection !== undefined) return writeRendered({ call, session, stream, after, projection });
       const groups = call.sessions.follow(session, { signal: stream.signal, after });
       const write = call.query.include_raw ? rawWriter({ call, session, stream }) : sharedWriter(stream);
       await writeGroups({ groups, after, write });
@@ -121,7 +122,7 @@ const listNative = defineRoute({
   handle: async (call) => json(await call.sessions.native(sessionOf(call), call.query)),
 });
 
-interface Retelling {
+interface Translation {
   readonly call: Call<unknown, unknown>;
   readonly session: SessionId;
   readonly stream: EventStream;
@@ -129,17 +130,16 @@ interface Retelling {
   readonly projection: Projection;
 }
 
-/** In another dialect the whole past counts, but only what comes after the offset is said. */
-async function retell({ call, session, stream, after, projection }: Retelling): Promise<void> {
-  const running = projection.open();
-  for await (const group of call.sessions.follow(session, { signal: stream.signal, after: 0 })) {
+/** Only what comes after the offset is sent, but what came before counts. */
+async function writeRendered({ call, session, stream, after, projection }: Translation): Promise<void> {
+  const dialect = dialectOf(projection, call.sessions.projections);
+  for await (const group of follow(call.sessions, dialect, { session, after, signal: stream.signal })) {
     let text = "";
-    for (const event of eventsOf(group)) {
-      const told = running.step(event).map((one) => JSON.stringify(one));
-      if (event.sequence <= after) continue;
-      // The id goes with the last of an event's words: whoever goes on from it has heard all of them.
-      for (const data of told.slice(0, -1)) text += `data: ${data}\n\n`;
-      for (const data of told.slice(-1)) text += frame({ id: String(event.sequence), data });
+    for (const { event, out } of group) {
+      const rendered = out.map((one) => JSON.stringify(one));
+      // The id is on the last frame of an event: a client that resumes after it has all of them.
+      for (const data of rendered.slice(0, -1)) text += `data: ${data}\n\n`;
+      for (const data of rendered.slice(-1)) text += frame({ id: String(event.sequence), data });
     }
     if (text !== "") await stream.write(text);
   }

@@ -1,55 +1,52 @@
-/**
- * A session that is deleted, on whichever surface, is told of here: its own stream ends, and the log has no word for
- * it.
- */
+/** Sends `session.deleted`, whichever surface deleted the session. The log has no event for it: its stream ends. */
 import type { SessionId } from "../../protocol/ids.ts";
 import type { Sessions } from "../../runtime/session/contract.ts";
-import type { Live } from "./live.ts";
-import type { Retelling } from "./retelling.ts";
-import { made } from "./stream.ts";
+import { created } from "./events.ts";
+import type { SessionView } from "./session-view.ts";
+import type { SessionViews } from "./session-views.ts";
 
 export function watchDeletions({
-  retelling,
+  views,
   sessions,
   stopped,
 }: {
-  retelling: Retelling;
+  views: SessionViews;
   sessions: Sessions;
   stopped: AbortSignal;
 }): void {
   const watched = new Set<SessionId>();
-  retelling.onEvent((live, event) => {
-    if (event.type !== "session.ended" || watched.has(live.id)) return;
-    watched.add(live.id);
-    void untilDeleted({ sessions, live, stopped }).then((deleted) => {
-      watched.delete(live.id);
-      if (deleted) tellDeleted(retelling, live);
+  views.onEvent((view, event) => {
+    if (event.type !== "session.ended" || watched.has(view.id)) return;
+    watched.add(view.id);
+    void untilDeleted({ sessions, view, stopped }).then((deleted) => {
+      watched.delete(view.id);
+      if (deleted) announceDeletion(views, view);
     });
   });
 }
 
-/** An ended session says nothing more: its stream ends when it is deleted, or when the daemon stops. */
+/** An ended session has no more events: its stream ends when it is deleted, or when the daemon stops. */
 async function untilDeleted({
   sessions,
-  live,
+  view,
   stopped,
 }: {
   sessions: Sessions;
-  live: Live;
+  view: SessionView;
   stopped: AbortSignal;
 }): Promise<boolean> {
   try {
-    for await (const _ of sessions.follow(live.id, { after: live.sequence, signal: stopped })) return false;
+    for await (const _ of sessions.follow(view.id, { after: view.now.sequence, signal: stopped })) return false;
   } catch {
-    // Reading a session that is gone fails: that is the answer too.
+    // Reading a deleted session fails: that is the answer too.
   }
   return !stopped.aborted;
 }
 
-function tellDeleted(retelling: Retelling, live: Live): void {
-  const info = live.store.sessions.get(live.openCodeId)?.info ?? null;
-  retelling.forget(live);
+function announceDeletion(views: SessionViews, view: SessionView): void {
+  const info = view.now.store.sessions.get(view.openCodeId)?.info ?? null;
+  views.remove(view);
   if (info === null) return;
-  const event = made("session.deleted", { sessionID: live.openCodeId, info });
-  retelling.say(event, { directory: info.directory ?? "" });
+  const event = created("session.deleted", { sessionID: view.openCodeId, info });
+  views.announce(event, { directory: info.directory ?? "" });
 }

@@ -1,6 +1,6 @@
 /** `/doc`: what this server really answers, as an OpenAPI document without OpenCode's schemas. */
 import { OPENCODE_VERSION } from "../../projections/opencode/index.ts";
-import type { OpenCodeRoute } from "./call.ts";
+import type { OpenCodeRoute } from "./route.ts";
 
 export function document(routes: readonly OpenCodeRoute[]): unknown {
   const paths: Record<string, Record<string, unknown>> = {};

@@ -2,8 +2,8 @@
 import { readdir, readFile, realpath, stat } from "node:fs/promises";
 import { extname, join, relative, resolve, sep } from "node:path";
 import { ApiError } from "../../protocol/errors.ts";
-import { json, type OpenCodeAnswer, type OpenCodeCall, type OpenCodeRoute } from "./call.ts";
 import { gitStatus } from "./git.ts";
+import { json, type OpenCodeAnswer, type OpenCodeCall, type OpenCodeRoute } from "./route.ts";
 
 const MAX_FILE_BYTES = 2 * 1024 * 1024;
 const MAX_ENTRIES = 5_000;

@@ -6,9 +6,15 @@ import { defaultOptions, type OpenCodeOptions } from "../../projections/opencode
 import type { App, Environment, Surface } from "../http.ts";
 import { asApiError } from "../problem.ts";
 import { honoPath, type ServerContext } from "../route.ts";
-import { aboutRoutes } from "./about.ts";
-import { askRoutes } from "./asks.ts";
-import { bodyOf } from "./body.ts";
+import { bodyOf } from "./chunked-body.ts";
+import { watchDeletions } from "./deletions.ts";
+import { document } from "./document.ts";
+import { eventRoutes, openEventStreams } from "./events.ts";
+import { fileRoutes } from "./files.ts";
+import { operations } from "./operations.ts";
+import { permissionRoutes } from "./permissions.ts";
+import { promptRoutes } from "./prompts.ts";
+import { openCatalogue } from "./providers.ts";
 import {
   directoryOf,
   errorBody,
@@ -17,17 +23,11 @@ import {
   type OpenCodeContext,
   type OpenCodeRoute,
   readBody,
-} from "./call.ts";
-import { openCatalogue } from "./catalogue.ts";
-import { watchDeletions } from "./deletions.ts";
-import { document } from "./document.ts";
-import { fileRoutes } from "./files.ts";
-import { operations } from "./operations.ts";
-import { promptRoutes } from "./prompts.ts";
-import { requestRoutes } from "./requests.ts";
-import { openRetelling } from "./retelling.ts";
+} from "./route.ts";
+import { serverInfoRoutes } from "./server-info.ts";
+import { openSessionViews } from "./session-views.ts";
 import { sessionRoutes } from "./sessions.ts";
-import { openStreams, streamRoutes } from "./stream.ts";
+import { sideRequestRoutes } from "./side-requests.ts";
 import { openTurns } from "./turns.ts";
 
 export interface OpenCodeSurfaceOptions extends Partial<OpenCodeOptions> {
@@ -41,12 +41,12 @@ export const MOUNT = "/opencode";
 
 /** Everything that is real, in part or in whole. */
 export const openCodeRoutes: readonly OpenCodeRoute[] = [
-  ...streamRoutes,
+  ...eventRoutes,
   ...sessionRoutes,
   ...promptRoutes,
-  ...askRoutes,
-  ...requestRoutes,
-  ...aboutRoutes,
+  ...sideRequestRoutes,
+  ...permissionRoutes,
+  ...serverInfoRoutes,
   ...fileRoutes,
 ];
 
@@ -63,14 +63,14 @@ export function openCodeSurface({ root = false, attachments, ...given }: OpenCod
 
 function openContext(context: ServerContext, options: OpenCodeOptions): Omit<OpenCodeContext, "attachments"> {
   const { sessions, logger, stopped } = context;
-  const retelling = openRetelling({ sessions, options, stopped, logger });
-  watchDeletions({ retelling, sessions, stopped });
+  const views = openSessionViews({ sessions, options, stopped, logger });
+  watchDeletions({ views, sessions, stopped });
   return {
     ...context,
-    retelling,
+    views,
     catalogue: openCatalogue(sessions),
-    turns: openTurns({ retelling, sessions, logger }),
-    streams: openStreams({ retelling, options }),
+    turns: openTurns({ views, sessions, logger }),
+    streams: openEventStreams({ views }),
   };
 }
 

@@ -5,9 +5,9 @@
 import type { OpenCodeFileDiff, OpenCodeMessage, OpenCodePart } from "../../dialects/opencode.ts";
 import { diffIn, relativePath, type StoredMessage, scopes, type ToldDiff } from "../../projections/opencode/index.ts";
 import type { Projections, RecordsQuery } from "../../runtime/log/contract.ts";
-import { openBreaks } from "./breaks.ts";
-import { bookName } from "./checkpoints.ts";
-import type { Live } from "./live.ts";
+import { checkpointName } from "../rendering/dialects.ts";
+import { openTimeSlices } from "../rendering/time-slices.ts";
+import type { SessionView } from "./session-view.ts";
 
 /** How many records are read at a time. */
 const PAGE = 50;
@@ -15,7 +15,7 @@ const END = Number.MAX_SAFE_INTEGER;
 
 export interface Conversation {
   readonly projections: Projections;
-  readonly live: Live;
+  readonly view: SessionView;
   /** OpenCode's id of the session, root or child. */
   readonly session: string;
 }
@@ -89,18 +89,18 @@ export async function* tellMessage(conversation: Conversation, { id, info }: Hea
   yield "]}";
 }
 
-const fresh = ({ live, session }: Conversation): ReadonlyMap<string, StoredMessage> =>
-  live.store.sessions.get(session)?.messages ?? new Map();
+const fresh = ({ view, session }: Conversation): ReadonlyMap<string, StoredMessage> =>
+  view.now.store.sessions.get(session)?.messages ?? new Map();
 
 const nothing = { messages: new Set<string>(), parts: new Map<string, Set<string>>() };
-const removed = ({ live, session }: Conversation): typeof nothing =>
-  live.store.sessions.get(session)?.removed ?? nothing;
+const removed = ({ view, session }: Conversation): typeof nothing =>
+  view.now.store.sessions.get(session)?.removed ?? nothing;
 
-const recordsOf = ({ projections, live }: Conversation, query: Omit<RecordsQuery, "name">) =>
-  projections.records(live.id, { name: bookName(live.state.options), ...query });
+const recordsOf = ({ projections, view }: Conversation, query: Omit<RecordsQuery, "name">) =>
+  projections.records(view.id, { name: checkpointName(view.now.state.options), ...query });
 
-const recordOf = ({ projections, live }: Conversation, query: { readonly scope: string; readonly id: string }) =>
-  projections.record(live.id, { name: bookName(live.state.options), ...query });
+const recordOf = ({ projections, view }: Conversation, query: { readonly scope: string; readonly id: string }) =>
+  projections.record(view.id, { name: checkpointName(view.now.state.options), ...query });
 
 async function* headsOf(conversation: Conversation, { limit, before }: Range): AsyncGenerator<Head> {
   const scope = scopes.messages(conversation.session);
@@ -149,7 +149,7 @@ async function storedAt(conversation: Conversation, id: string): Promise<number 
 
 async function* storedHeads(conversation: Conversation, { until }: { until: number }): AsyncGenerator<Head> {
   const scope = scopes.messages(conversation.session);
-  const breakDue = openBreaks();
+  const pauseDue = openTimeSlices();
   for (let after = 0; ; ) {
     const records = await recordsOf(conversation, { scope, from: { after }, limit: PAGE });
     for (const { id, place, body } of records) {
@@ -157,7 +157,7 @@ async function* storedHeads(conversation: Conversation, { until }: { until: numb
       after = place;
       if (!removed(conversation).messages.has(id)) yield { id, info: infoNow(conversation, { id, body }) };
     }
-    await breakDue();
+    await pauseDue();
     if (records.length < PAGE) return;
   }
 }
@@ -170,7 +170,7 @@ function infoNow(conversation: Conversation, { id, body }: { id: string; body: s
 /** Parts as JSON. What is in memory is looked at right when the log is read, so that none is missed between them. */
 async function* partsOf(conversation: Conversation, message: string): AsyncGenerator<string> {
   const scope = scopes.parts(message);
-  const breakDue = openBreaks();
+  const pauseDue = openTimeSlices();
   const told = new Set<string>();
   for (let after = 0; ; ) {
     const { parts, gone, isNew } = partsNow(conversation, message);
@@ -182,7 +182,7 @@ async function* partsOf(conversation: Conversation, message: string): AsyncGener
       const part = parts.get(id);
       yield part === undefined ? body : JSON.stringify(part);
     }
-    await breakDue();
+    await pauseDue();
     if (records.length === PAGE) continue;
     for (const [id, part] of parts) if (!told.has(id)) yield JSON.stringify(part);
     return;
@@ -211,7 +211,7 @@ function partsNow(conversation: Conversation, message: string): Parts {
  */
 export async function diffsOf(conversation: Conversation, message: string | null): Promise<OpenCodeFileDiff[]> {
   const diffs = new Map<string, OpenCodeFileDiff>();
-  const directory = conversation.live.store.sessions.get(conversation.session)?.info?.directory ?? "";
+  const directory = conversation.view.now.store.sessions.get(conversation.session)?.info?.directory ?? "";
   const take = (diff: OpenCodeFileDiff | null): void => {
     if (diff?.file === undefined) return;
     const file = relativePath({ path: diff.file, directory });
@@ -230,7 +230,7 @@ export async function diffsOf(conversation: Conversation, message: string | null
 async function toldDiffs(conversation: Conversation): Promise<OpenCodeFileDiff[]> {
   const told = new Map<string, ToldDiff>();
   const scope = scopes.diffs(conversation.session);
-  const breakDue = openBreaks();
+  const pauseDue = openTimeSlices();
   for (let after = 0; ; ) {
     const now = freshDiffs(conversation);
     const records = await recordsOf(conversation, { scope, from: { after }, limit: PAGE });
@@ -238,7 +238,7 @@ async function toldDiffs(conversation: Conversation): Promise<OpenCodeFileDiff[]
       const diff: ToldDiff = JSON.parse(body);
       told.set(id, diff);
       after = place;
-      await breakDue();
+      await pauseDue();
     }
     if (records.length === PAGE) continue;
     for (const [id, diff] of now) told.set(id, diff);

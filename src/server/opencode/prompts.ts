@@ -1,18 +1,17 @@
 /** Prompts and what else begins a turn: held open until the turn has ended and everybody has heard it. */
-import { setTimeout as delay } from "node:timers/promises";
 import { z } from "zod";
 import { DEFAULT_MODE, DEFAULT_MODEL } from "../../projections/opencode/index.ts";
 import type { PromptExtras } from "../../protocol/commands.ts";
 import { ApiError } from "../../protocol/errors.ts";
 import type { UpdateSession } from "../../protocol/resources.ts";
 import type { AgentChoice, PromptRequest } from "../../runtime/session/contract.ts";
-import { put } from "./asks.ts";
 import { type Carried, keepAttachments } from "./attachments.ts";
-import { inPieces, json, type OpenCodeAnswer, type OpenCodeCall, type OpenCodeRoute } from "./call.ts";
-import { PLAN_MODE } from "./catalogue.ts";
-import type { Live } from "./live.ts";
 import { headOf, lastAnswer, latestHeads, tellMessage } from "./messages.ts";
-import { conversationIn, liveOf, modeOptions, titleFrom } from "./sessions.ts";
+import { PLAN_MODE } from "./providers.ts";
+import { inPieces, json, type OpenCodeAnswer, type OpenCodeCall, type OpenCodeRoute } from "./route.ts";
+import type { SessionView } from "./session-view.ts";
+import { conversationIn, modeOptions, titleFrom, viewOf } from "./sessions.ts";
+import { sendSideRequest } from "./side-requests.ts";
 
 const Model = z.looseObject({ providerID: z.string(), modelID: z.string() });
 const Part = z.looseObject({
@@ -82,16 +81,16 @@ export const promptRoutes: readonly OpenCodeRoute[] = [
 ];
 
 interface Asked {
-  readonly live: Live;
+  readonly view: SessionView;
   readonly prompt: string;
 }
 
 async function ask(call: OpenCodeCall): Promise<Asked | { readonly noted: OpenCodeAnswer }> {
   const body = await call.body(Prompt);
-  const live = await choose(call, body);
+  const view = await choose(call, body);
   const { text, attachments, own } = await keepAttachments(body.parts, {
     attachments: call.attachments,
-    session: live.id,
+    session: view.id,
   });
   const extras = extrasOf(body, own);
   const isPlain = Object.keys(extras).length === 0;
@@ -101,14 +100,14 @@ async function ask(call: OpenCodeCall): Promise<Asked | { readonly noted: OpenCo
     ...(isPlain ? {} : { extras }),
     ...(body.messageID === undefined ? {} : { clientId: body.messageID, idempotencyKey: body.messageID }),
   };
-  if (body.noReply === true) return { noted: await note(call, { live, request }) };
-  const { title } = await call.sessions.get(live.id, { limit: 0 });
+  if (body.noReply === true) return { noted: await note(call, { view, request }) };
+  const { title } = await call.sessions.get(view.id, { limit: 0 });
   // An agent that understands more than words names its sessions itself, and others are about to refuse.
   if (isPlain && title === null && text.trim() !== "") {
-    await call.sessions.update(live.id, { title: titleFrom(text) }, { standIn: true });
+    await call.sessions.update(view.id, { title: titleFrom(text) }, { standIn: true });
   }
-  const { promptId } = await call.sessions.prompt(live.id, request);
-  return { live, prompt: promptId };
+  const { promptId } = await call.sessions.prompt(view.id, request);
+  return { view, prompt: promptId };
 }
 
 function extrasOf({ system, format, tools }: z.infer<typeof Prompt>, own: Carried["own"]): PromptExtras {
@@ -126,12 +125,12 @@ const Noted = z.looseObject({ info: z.looseObject({ id: z.string() }) });
 /** A message that nobody answers: no turn, only the message. */
 async function note(
   call: OpenCodeCall,
-  { live, request }: { live: Live; request: PromptRequest },
+  { view, request }: { view: SessionView; request: PromptRequest },
 ): Promise<OpenCodeAnswer> {
-  const { refusal, body } = await put(call, { live, request: { word: "note", request } });
+  const { refusal, body } = await sendSideRequest(call, { view, request: { word: "note", request } });
   if (refusal !== null) return refusal;
   const { data } = Noted.safeParse(body);
-  const conversation = conversationIn(call, live);
+  const conversation = conversationIn(call, view);
   const noted = data === undefined ? null : await headOf(conversation, data.info.id);
   if (noted === null) throw new ApiError("internal", "The message was taken, but is not in the session.");
   return inPieces(tellMessage(conversation, noted));
@@ -147,24 +146,24 @@ interface Choice {
 }
 
 /** The session, changed to what the client has chosen; one that was made here and never used may change its agent. */
-async function choose(call: OpenCodeCall, { model, agent, variant }: Choice): Promise<Live> {
-  const live = await liveOf(call);
-  const now = await call.sessions.get(live.id, { limit: 0 });
+async function choose(call: OpenCodeCall, { model, agent, variant }: Choice): Promise<SessionView> {
+  const view = await viewOf(call);
+  const now = await call.sessions.get(view.id, { limit: 0 });
   if (model !== undefined && model.providerID !== now.agent) {
     // One that was made elsewhere was made for its agent, with settings that clients of this surface do not know.
-    const isForItsAgent = live.id !== live.openCodeId || now.nativeSessionId !== null;
-    if (isForItsAgent || (await latestHeads(conversationIn(call, live), 1)).length > 0) {
+    const isForItsAgent = view.id !== view.openCodeId || now.nativeSessionId !== null;
+    if (isForItsAgent || (await latestHeads(conversationIn(call, view), 1)).length > 0) {
       throw new ApiError(
         "not_supported",
         `This session belongs to ${now.agent}: choose one of its models. To use ${model.providerID}, begin a new session.`,
       );
     }
-    await call.sessions.changeAgent(live.id, choiceOf({ model, agent, variant }));
-    return live;
+    await call.sessions.changeAgent(view.id, choiceOf({ model, agent, variant }));
+    return view;
   }
   const change = changeOf({ model, agent, variant, now });
-  if (Object.keys(change).length > 0) await call.sessions.update(live.id, change);
-  return live;
+  if (Object.keys(change).length > 0) await call.sessions.update(view.id, change);
+  return view;
 }
 
 function changeOf({
@@ -202,22 +201,17 @@ const hold = ({ incoming, outgoing, stopped }: OpenCodeCall): AbortSignal => {
   return AbortSignal.any([left.signal, stopped]);
 };
 
-/**
- * `opencode run --attach` leaves as soon as its request is answered, and prints what its stream has brought by then.
- * There is no word from a client that it has read, so after the last write it gets a moment.
- */
-const READING_MS = 150;
-
-async function answered(call: OpenCodeCall, { live, prompt }: Asked): Promise<OpenCodeAnswer> {
-  const outcome = await call.turns.ended(live, prompt, hold(call));
+async function answered(call: OpenCodeCall, { view, prompt }: Asked): Promise<OpenCodeAnswer> {
+  const outcome = await call.turns.ended(view, prompt, hold(call));
   if (outcome === "dropped") throw new ApiError("invalid_request", "The prompt was taken off the queue: it never ran.");
   if (outcome === "gone") throw new ApiError("session_ended", "The session ended before the prompt's turn did.");
-  if (await call.streams.flushed()) await delay(READING_MS);
-  return tellAnswer(call, live);
+  // `opencode run --attach` prints what its stream has brought when its request is answered.
+  await call.streams.flushed();
+  return tellAnswer(call, view);
 }
 
-async function tellAnswer(call: OpenCodeCall, live: Live): Promise<OpenCodeAnswer> {
-  const conversation = conversationIn(call, live);
+async function tellAnswer(call: OpenCodeCall, view: SessionView): Promise<OpenCodeAnswer> {
+  const conversation = conversationIn(call, view);
   const last = await lastAnswer(conversation);
   if (last === null) throw new ApiError("internal", "The turn has ended without a message.");
   return inPieces(tellMessage(conversation, last));
@@ -236,14 +230,14 @@ async function command(call: OpenCodeCall): Promise<OpenCodeAnswer> {
   const [providerID, ...rest] = (body.model ?? "").split("/");
   const model =
     body.model === undefined || providerID === undefined ? undefined : { providerID, modelID: rest.join("/") };
-  const live = await choose(call, { model, agent: body.agent });
+  const view = await choose(call, { model, agent: body.agent });
   const text = `/${body.command} ${body.arguments}`.trim();
-  const { promptId } = await call.sessions.prompt(live.id, {
+  const { promptId } = await call.sessions.prompt(view.id, {
     text,
     extras: { command: { name: body.command, arguments: body.arguments } },
     ...(body.messageID === undefined ? {} : { clientId: body.messageID }),
   });
-  return answered(call, { live, prompt: promptId });
+  return answered(call, { view, prompt: promptId });
 }
 
 const INIT_PROMPT = [
@@ -253,42 +247,42 @@ const INIT_PROMPT = [
 ].join(" ");
 
 async function init(call: OpenCodeCall): Promise<OpenCodeAnswer> {
-  const live = await liveOf(call);
-  const { promptId } = await call.sessions.prompt(live.id, { text: INIT_PROMPT });
-  await answered(call, { live, prompt: promptId });
+  const view = await viewOf(call);
+  const { promptId } = await call.sessions.prompt(view.id, { text: INIT_PROMPT });
+  await answered(call, { view, prompt: promptId });
   return json(true);
 }
 
 const Shell = z.looseObject({ command: z.string().min(1) });
 
 async function shell(call: OpenCodeCall): Promise<OpenCodeAnswer> {
-  const live = await liveOf(call);
-  await call.sessions.shell(live.id, (await call.body(Shell)).command);
-  await settled(call, live);
-  return tellAnswer(call, live);
+  const view = await viewOf(call);
+  await call.sessions.shell(view.id, (await call.body(Shell)).command);
+  await settled(call, view);
+  return tellAnswer(call, view);
 }
 
 async function summarize(call: OpenCodeCall): Promise<OpenCodeAnswer> {
-  const live = await liveOf(call);
-  await call.sessions.compact(live.id);
-  await settled(call, live);
+  const view = await viewOf(call);
+  await call.sessions.compact(view.id);
+  await settled(call, view);
   return json(true);
 }
 
 /** The answer to an abort comes when everything is written. */
 async function abort(call: OpenCodeCall): Promise<OpenCodeAnswer> {
-  const live = await liveOf(call);
-  await call.sessions.abort(live.id, { clearQueue: true });
-  await settled(call, live);
+  const view = await viewOf(call);
+  await call.sessions.abort(view.id, { clearQueue: true });
+  await settled(call, view);
   return json(true);
 }
 
 const SETTLE_MS = 30_000;
 
 /** What was asked is in the log; when all of it was told and the session rests, the turn is over. */
-async function settled(call: OpenCodeCall, live: Live): Promise<void> {
-  const { lastSequence } = await call.sessions.get(live.id, { limit: 0 });
+async function settled(call: OpenCodeCall, view: SessionView): Promise<void> {
+  const { lastSequence } = await call.sessions.get(view.id, { limit: 0 });
   const signal = AbortSignal.any([hold(call), AbortSignal.timeout(SETTLE_MS)]);
-  await call.turns.idle(live, { after: lastSequence, signal });
+  await call.turns.idle(view, { after: lastSequence, signal });
   await call.streams.flushed();
 }

@@ -14,6 +14,8 @@ import {
 import { ApiError } from "../../protocol/errors.ts";
 import { sessionId } from "../../protocol/ids.ts";
 import type { CreateSession, SessionSummary } from "../../protocol/resources.ts";
+import { type Conversation, diffsOf, headOf, tellMessage, tellMessages } from "./messages.ts";
+import { PLAN_MODE } from "./providers.ts";
 import {
   inPieces,
   json,
@@ -22,10 +24,8 @@ import {
   type OpenCodeCall,
   type OpenCodeRoute,
   sessionMissing,
-} from "./call.ts";
-import { PLAN_MODE } from "./catalogue.ts";
-import type { Live } from "./live.ts";
-import { type Conversation, diffsOf, headOf, tellMessage, tellMessages } from "./messages.ts";
+} from "./route.ts";
+import type { SessionView } from "./session-view.ts";
 
 const LIST_LIMIT = 100;
 
@@ -49,7 +49,7 @@ export const sessionRoutes: readonly OpenCodeRoute[] = [
   },
   { method: "GET", path: "/session", handle: list },
   { method: "GET", path: "/session/status", handle: statuses },
-  { method: "GET", path: "/session/{sessionID}", handle: async (call) => json(await infoOf(call, await liveOf(call))) },
+  { method: "GET", path: "/session/{sessionID}", handle: async (call) => json(await infoOf(call, await viewOf(call))) },
   {
     method: "PATCH",
     path: "/session/{sessionID}",
@@ -76,22 +76,22 @@ export const sessionRoutes: readonly OpenCodeRoute[] = [
 ];
 
 /** The session a route names, root or subagent. */
-export async function liveOf(call: OpenCodeCall): Promise<Live> {
+export async function viewOf(call: OpenCodeCall): Promise<SessionView> {
   const id = call.params.sessionID ?? "";
-  const live = await call.retelling.find(id);
-  if (live === null) throw sessionMissing(id);
-  return live;
+  const view = await call.views.find(id);
+  if (view === null) throw sessionMissing(id);
+  return view;
 }
 
 /** The conversation a route names. */
 const conversationOf = async (call: OpenCodeCall): Promise<Conversation> =>
-  conversationIn(call, await liveOf(call), call.params.sessionID);
+  conversationIn(call, await viewOf(call), call.params.sessionID);
 
 export const conversationIn = (
   { sessions: { projections } }: OpenCodeCall,
-  live: Live,
-  session = live.openCodeId,
-): Conversation => ({ projections, live, session });
+  view: SessionView,
+  session = view.openCodeId,
+): Conversation => ({ projections, view, session });
 
 /** As OpenCode makes them: the newest sorts first. */
 function freshId(): string {
@@ -102,14 +102,14 @@ function freshId(): string {
 async function create(call: OpenCodeCall): Promise<OpenCodeAnswer> {
   const body = await call.body(Create);
   if (body.parentID !== undefined) throw notSupported("A session cannot be made below another: subagents do that.");
-  await call.retelling.ready();
+  await call.views.ready();
   const id = sessionId(freshId());
   const created = await call.sessions.create(id, createOptions(call, body));
   if (!created.healthy) call.logger.warn("opencode.session_unhealthy", { id, error: created.error });
   if (deniesQuestions(body.permission ?? [])) call.turns.refuseQuestions(id);
-  const live = await call.retelling.find(id);
-  if (live === null) throw sessionMissing(id);
-  return json(await infoOf(call, live));
+  const view = await call.views.find(id);
+  if (view === null) throw sessionMissing(id);
+  return json(await infoOf(call, view));
 }
 
 function createOptions(call: OpenCodeCall, body: z.infer<typeof Create>): CreateSession {
@@ -136,14 +136,14 @@ const deniesQuestions = (rules: readonly z.infer<typeof PermissionRule>[]): bool
 
 async function list(call: OpenCodeCall): Promise<OpenCodeAnswer> {
   const { roots, start, search, limit, scope } = call.query;
-  await call.retelling.ready();
-  const known = new Map(call.retelling.lives().map((live) => [live.id, live]));
+  await call.views.ready();
+  const known = new Map(call.views.open().map((view) => [view.id, view]));
   const everywhere = scope === "global" || scope === "all";
   const found = (await call.sessions.list())
     .filter(({ directory, ended }) => (everywhere || directory === call.directory) && !ended)
     .flatMap((summary) => {
-      const live = known.get(sessionId(summary.sessionId));
-      return live === undefined || roots === "true" ? [describe(summary, live)] : describeAll(summary, live);
+      const view = known.get(sessionId(summary.sessionId));
+      return view === undefined || roots === "true" ? [describe(summary, view)] : describeAll(summary, view);
     })
     .filter(({ time }) => start === undefined || (time?.updated ?? 0) >= Number(start))
     .filter(({ title }) => search === undefined || (title ?? "").toLowerCase().includes(search.toLowerCase()))
@@ -153,19 +153,23 @@ async function list(call: OpenCodeCall): Promise<OpenCodeAnswer> {
 }
 
 async function statuses(call: OpenCodeCall): Promise<OpenCodeAnswer> {
-  await call.retelling.ready();
-  return json(Object.fromEntries(call.retelling.statuses()));
+  await call.views.ready();
+  return json(Object.fromEntries(call.views.statuses()));
 }
 
 /** A session as it was told; before its first event, as it was asked for. */
-export async function infoOf(call: OpenCodeCall, live: Live, id = call.params.sessionID): Promise<OpenCodeSession> {
-  const told = live.store.sessions.get(id ?? live.openCodeId)?.info ?? null;
+export async function infoOf(
+  call: OpenCodeCall,
+  view: SessionView,
+  id = call.params.sessionID,
+): Promise<OpenCodeSession> {
+  const told = view.now.store.sessions.get(id ?? view.openCodeId)?.info ?? null;
   if (told !== null) return told;
-  return describe(await call.sessions.get(live.id, { limit: 0 }), live);
+  return describe(await call.sessions.get(view.id, { limit: 0 }), view);
 }
 
-function describe(summary: SessionSummary, live: Live | undefined): OpenCodeSession {
-  const told = live?.store.sessions.get(live.openCodeId)?.info ?? null;
+function describe(summary: SessionSummary, view: SessionView | undefined): OpenCodeSession {
+  const told = view?.now.store.sessions.get(view.openCodeId)?.info ?? null;
   if (told !== null) return told;
   const { sessionId: own, directory, agent, model, variant, title, createdAt, updatedAt, agentMode } = summary;
   const id = openCodeSessionId(own);
@@ -185,9 +189,9 @@ function describe(summary: SessionSummary, live: Live | undefined): OpenCodeSess
   };
 }
 
-function describeAll(summary: SessionSummary, live: Live): OpenCodeSession[] {
-  const told = [...live.store.sessions.values()].flatMap(({ info }) => info ?? []);
-  return told.length === 0 ? [describe(summary, live)] : told;
+function describeAll(summary: SessionSummary, view: SessionView): OpenCodeSession[] {
+  const told = [...view.now.store.sessions.values()].flatMap(({ info }) => info ?? []);
+  return told.length === 0 ? [describe(summary, view)] : told;
 }
 
 const Patch = z.looseObject({
@@ -197,31 +201,31 @@ const Patch = z.looseObject({
 });
 
 async function rename(call: OpenCodeCall): Promise<OpenCodeAnswer> {
-  const live = await liveOf(call);
+  const view = await viewOf(call);
   const { title, time, permission } = await call.body(Patch);
   if (time?.archived !== undefined)
     throw notSupported("A session cannot be archived here; delete it, or end it on /v1.");
   if (permission !== undefined) throw notSupported("Permission rules belong to the agent; change its permission mode.");
-  if (title !== undefined) await call.sessions.update(live.id, { title });
-  const info = await infoOf(call, live);
+  if (title !== undefined) await call.sessions.update(view.id, { title });
+  const info = await infoOf(call, view);
   return json(title === undefined ? info : { ...info, title });
 }
 
 async function remove(call: OpenCodeCall): Promise<OpenCodeAnswer> {
-  const live = await liveOf(call);
-  await call.sessions.delete(live.id);
+  const view = await viewOf(call);
+  await call.sessions.delete(view.id);
   return json(true);
 }
 
 async function children(call: OpenCodeCall): Promise<OpenCodeAnswer> {
-  const live = await liveOf(call);
-  const infos = [...live.store.sessions.values()].flatMap(({ info }) => info ?? []);
+  const view = await viewOf(call);
+  const infos = [...view.now.store.sessions.values()].flatMap(({ info }) => info ?? []);
   return json(infos.filter(({ parentID }) => parentID === call.params.sessionID));
 }
 
 async function todos(call: OpenCodeCall): Promise<OpenCodeAnswer> {
-  const live = await liveOf(call);
-  return json(live.store.sessions.get(call.params.sessionID ?? "")?.todos ?? []);
+  const view = await viewOf(call);
+  return json(view.now.store.sessions.get(call.params.sessionID ?? "")?.todos ?? []);
 }
 
 async function messages(call: OpenCodeCall): Promise<OpenCodeAnswer> {
@@ -241,14 +245,14 @@ async function message(call: OpenCodeCall): Promise<OpenCodeAnswer> {
 const Fork = z.looseObject({ messageID: z.string().startsWith("msg").optional() });
 
 async function fork(call: OpenCodeCall): Promise<OpenCodeAnswer> {
-  const live = await liveOf(call);
+  const view = await viewOf(call);
   const { messageID: at } = await call.body(Fork);
-  if (at !== undefined && (await headOf(conversationIn(call, live), at)) === null) {
+  if (at !== undefined && (await headOf(conversationIn(call, view), at)) === null) {
     throw new ApiError("session_not_found", `Message not found: ${at}. A fork begins before a message of the session.`);
   }
   const into = sessionId(freshId());
-  await call.sessions.fork(live.id, into, at === undefined ? {} : { at });
-  const forked = await call.retelling.find(into);
+  await call.sessions.fork(view.id, into, at === undefined ? {} : { at });
+  const forked = await call.views.find(into);
   if (forked === null) throw sessionMissing(into);
   return json(await infoOf(call, forked, forked.openCodeId));
 }

@@ -1,13 +1,13 @@
-/** Waiting for turns: a prompt's answer is its turn's last message, told after all that the turn told. */
+/** Waiting for turns: a prompt is answered with its turn's last message, after all events of the turn. */
 import type { UniversalEvent } from "../../protocol/events.ts";
 import type { SessionId } from "../../protocol/ids.ts";
 import type { Logger } from "../../runtime/logger.ts";
 import type { Sessions } from "../../runtime/session/contract.ts";
-import type { Live } from "./live.ts";
-import type { Retelling } from "./retelling.ts";
+import type { SessionView } from "./session-view.ts";
+import type { SessionViews } from "./session-views.ts";
 
 export interface TurnsOptions {
-  readonly retelling: Retelling;
+  readonly views: SessionViews;
   readonly sessions: Sessions;
   readonly logger: Logger;
 }
@@ -16,50 +16,58 @@ export type Outcome = "ended" | "dropped" | "gone";
 
 export interface Turns {
   /** Resolves when the prompt's turn has ended, or it is certain that it never will run. */
-  readonly ended: (live: Live, prompt: string, signal: AbortSignal) => Promise<Outcome>;
-  /** Resolves when everything up to `after` was told and the session is idle. */
-  readonly idle: (live: Live, options: { readonly after: number; readonly signal: AbortSignal }) => Promise<void>;
-  /** Resolves when everything up to `after` was told; false when the signal was first. */
-  readonly told: (live: Live, options: { readonly after: number; readonly signal: AbortSignal }) => Promise<boolean>;
+  readonly ended: (view: SessionView, prompt: string, signal: AbortSignal) => Promise<Outcome>;
+  /** Resolves when everything up to `after` was rendered and the session is idle. */
+  readonly idle: (
+    view: SessionView,
+    options: { readonly after: number; readonly signal: AbortSignal },
+  ) => Promise<void>;
+  /** Resolves when everything up to `after` was rendered; false when the signal was first. */
+  readonly rendered: (
+    view: SessionView,
+    options: { readonly after: number; readonly signal: AbortSignal },
+  ) => Promise<boolean>;
   /** Questions of this session have nobody to answer them: they are rejected as they come. */
   readonly refuseQuestions: (session: SessionId) => void;
 }
 
-export function openTurns({ retelling, sessions, logger }: TurnsOptions): Turns {
+export function openTurns({ views, sessions, logger }: TurnsOptions): Turns {
   const silent = new Set<SessionId>();
-  retelling.onEvent((live, event) => {
-    if (event.type !== "question.requested" || !silent.has(live.id)) return;
+  views.onEvent((view, event) => {
+    if (event.type === "session.ended") silent.delete(view.id);
+    if (event.type !== "question.requested" || !silent.has(view.id)) return;
     sessions
-      .rejectQuestion(live.id, event.data.question_id, { message: "Nobody is there to answer questions." })
+      .rejectQuestion(view.id, event.data.question_id, { message: "Nobody is there to answer questions." })
       .catch((error: unknown) => logger.warn("opencode.question_not_rejected", { error }));
   });
   return {
     refuseQuestions: (session) => void silent.add(session),
-    ended: (live, prompt, signal) => until(retelling, { live, signal, check: (now) => outcome(now, prompt) }),
-    told: async (live, { after, signal }) => {
-      const check = ({ sequence }: Live): Outcome | null => (sequence >= after ? "ended" : null);
-      return (await until(retelling, { live, signal, check })) === "ended";
+    ended: (view, prompt, signal) => until(views, { view, signal, check: (one) => outcome(one, prompt) }),
+    rendered: async (view, { after, signal }) => {
+      const check = ({ now }: SessionView): Outcome | null => (now.sequence >= after ? "ended" : null);
+      return (await until(views, { view, signal, check })) === "ended";
     },
-    idle: async (live, { after, signal }) => {
-      const check = (now: Live): Outcome | null => (now.sequence >= after && isIdle(now) ? "ended" : null);
-      await until(retelling, { live, signal, check });
+    idle: async (view, { after, signal }) => {
+      const check = (one: SessionView): Outcome | null => (one.now.sequence >= after && isIdle(one) ? "ended" : null);
+      await until(views, { view, signal, check });
     },
   };
 }
 
-function outcome(live: Live, prompt: string): Outcome | null {
-  if (live.ended.has(prompt)) return "ended";
-  // It left the queue and the session rests: somebody has cleared the queue.
-  return live.left.has(prompt) && isIdle(live) ? "dropped" : null;
+function outcome(view: SessionView, prompt: string): Outcome | null {
+  if (view.now.ended.has(prompt)) return "ended";
+  // It left the queue and the session is idle: the queue was cleared.
+  return view.now.left.has(prompt) && isIdle(view) ? "dropped" : null;
 }
 
-const isIdle = (live: Live): boolean =>
-  live.store.sessions.get(live.openCodeId)?.status.type !== "busy" && !isRetrying(live);
-const isRetrying = (live: Live): boolean => live.store.sessions.get(live.openCodeId)?.status.type === "retry";
+const isIdle = (view: SessionView): boolean =>
+  view.now.store.sessions.get(view.openCodeId)?.status.type !== "busy" && !isRetrying(view);
+const isRetrying = (view: SessionView): boolean =>
+  view.now.store.sessions.get(view.openCodeId)?.status.type === "retry";
 
 function until(
-  retelling: Retelling,
-  { live, signal, check }: { live: Live; signal: AbortSignal; check: (now: Live) => Outcome | null },
+  views: SessionViews,
+  { view, signal, check }: { view: SessionView; signal: AbortSignal; check: (one: SessionView) => Outcome | null },
 ): Promise<Outcome> {
   return new Promise((resolve) => {
     const finish = (found: Outcome): void => {
@@ -68,15 +76,15 @@ function until(
       resolve(found);
     };
     const leave = (): void => finish("gone");
-    const look = (changed: Live, event: UniversalEvent): void => {
-      if (changed.id !== live.id) return;
+    const look = (changed: SessionView, event: UniversalEvent): void => {
+      if (changed.id !== view.id) return;
       const found = check(changed);
       if (found !== null) finish(found);
       else if (event.type === "session.ended") finish("gone");
     };
-    const stop = retelling.onEvent(look);
+    const stop = views.onEvent(look);
     signal.addEventListener("abort", leave);
-    const found = check(live);
+    const found = check(view);
     if (found !== null) finish(found);
     else if (signal.aborted) finish("gone");
   });

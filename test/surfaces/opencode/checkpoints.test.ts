@@ -1,4 +1,4 @@
-/** What the OpenCode surface puts by: wherever a session is cut, going on from there is as if it had never stopped. */
+/** Checkpoints of the OpenCode surface: a session restored from one continues as if it had never stopped. */
 import { describe, expect, test } from "vitest";
 import {
   applyOpenCode,
@@ -11,9 +11,11 @@ import type { UniversalEvent } from "../../../src/protocol/events.ts";
 import { sessionId } from "../../../src/protocol/ids.ts";
 import type { Projections } from "../../../src/runtime/log/contract.ts";
 import { memoryProjections } from "../../../src/runtime/log/memory-projections.ts";
-import { keep, openFromCheckpoint, stateBefore } from "../../../src/server/opencode/checkpoints.ts";
-import { type Live, openLive, tell } from "../../../src/server/opencode/live.ts";
+import { openFromCheckpoint, saveCheckpoint } from "../../../src/server/opencode/checkpoints.ts";
 import { tellMessages } from "../../../src/server/opencode/messages.ts";
+import { openView, type RenderedSession, render, startSession } from "../../../src/server/opencode/session-view.ts";
+import { stateUpTo } from "../../../src/server/rendering/checkpoints.ts";
+import { checkpointedOpenCode } from "../../../src/server/rendering/dialects.ts";
 import { sessionsOf, toOpenCode } from "../../support/dialects.ts";
 import { transcripts } from "../../support/transcripts.ts";
 
@@ -23,15 +25,15 @@ const openBook = (): Projections => {
   return memoryProjections(() => shelf);
 };
 
-const told = (live: Live, events: readonly UniversalEvent[]): string =>
-  JSON.stringify(events.map((event) => tell(live, event)));
+const rendered = (live: RenderedSession, events: readonly UniversalEvent[]): string =>
+  JSON.stringify(events.map((event) => render(live, event)));
 
-async function messagesIn(projections: Projections, live: Live): Promise<string[]> {
+async function messagesIn(projections: Projections, live: RenderedSession): Promise<string[]> {
   const all: string[] = [];
   for (const session of live.store.sessions.keys()) {
     let text = "";
     const range = { limit: null, before: null };
-    for await (const piece of tellMessages({ projections, live, session }, range)) text += piece;
+    for await (const piece of tellMessages({ projections, view: openView(id, live), session }, range)) text += piece;
     all.push(text);
   }
   return all;
@@ -54,7 +56,7 @@ const plain = (value: unknown): string =>
     return one === undefined ? "undefined" : one;
   });
 
-const around = ({ store, requests, running, ended, queue, left, sequence, state }: Live): string =>
+const around = ({ store, requests, running, ended, queue, left, sequence, state }: RenderedSession): string =>
   plain({
     sessions: [...store.sessions].map(([own, { info, status, todos }]) => ({ own, info, status, todos })),
     permissions: store.permissions,
@@ -83,40 +85,40 @@ function cutsOf({ length }: readonly UniversalEvent[]): number[] {
 }
 
 describe.each(transcripts)("$name", (transcript) => {
-  test("cut anywhere, what was put by and the rest are the whole", async () => {
+  test("cut anywhere, the checkpoint and the rest are the whole", async () => {
     for (const events of sessionsOf(transcript)) {
-      const whole = openLive(id, defaultOptions);
-      const all = events.map((event) => JSON.stringify(tell(whole, event)));
+      const whole = startSession(defaultOptions);
+      const all = events.map((event) => JSON.stringify(render(whole, event)));
       const end = around(whole);
       const client = emptyStore();
       for (const event of toOpenCode(events)) applyOpenCode(client, event);
       const messages = messagesKnown(client);
       for (const cut of cutsOf(events)) {
         const book = openBook();
-        const first = openLive(id, defaultOptions);
-        for (const event of events.slice(0, cut)) tell(first, event);
-        expect(await keep(book, first)).toBe(true);
+        const first = startSession(defaultOptions);
+        for (const event of events.slice(0, cut)) render(first, event);
+        expect(await saveCheckpoint(book, id, first)).toBe(true);
         const second = await openFromCheckpoint(book, id, defaultOptions);
         expect(second.sequence).toBe(events[cut - 1]?.sequence);
-        expect(told(second, events.slice(cut))).toBe(`[${all.slice(cut).join(",")}]`);
+        expect(rendered(second, events.slice(cut))).toBe(`[${all.slice(cut).join(",")}]`);
         expect(around(second)).toBe(end);
         expect(await messagesIn(book, second)).toEqual(messages);
       }
     }
   });
 
-  test.each(ways)("put by and taken up again after every event, $messages $deltas", async (options) => {
+  test.each(ways)("saved and restored after every event, $messages $deltas", async (options) => {
     for (const events of sessionsOf(transcript)) {
-      const whole = openLive(id, options);
+      const whole = startSession(options);
       const client = emptyStore();
       const book = openBook();
-      let live = openLive(id, options);
+      let live = startSession(options);
       for (const [index, event] of events.entries()) {
-        // Some stay in memory, so that what is put by and what is not are read together.
-        if (index % 3 !== 0) expect(await keep(book, live)).toBe(true);
+        // Some stay in memory, so that what is saved and what is not are read together.
+        if (index % 3 !== 0) expect(await saveCheckpoint(book, id, live)).toBe(true);
         if (index % 3 === 2) live = await openFromCheckpoint(book, id, options);
-        const heard = tell(whole, event);
-        expect(told(live, [event])).toBe(JSON.stringify([heard]));
+        const heard = render(whole, event);
+        expect(rendered(live, [event])).toBe(JSON.stringify([heard]));
         for (const one of heard) applyOpenCode(client, one);
         // What is being said, too.
         if (index % 2 === 0) expect(await messagesIn(book, live)).toEqual(messagesKnown(client));
@@ -126,21 +128,24 @@ describe.each(transcripts)("$name", (transcript) => {
     }
   });
 
-  test("every place that was put by stays a place to go on from", async () => {
+  test("every checkpoint stays a place to continue from", async () => {
     for (const events of sessionsOf(transcript)) {
       const book = openBook();
-      const live = openLive(id, defaultOptions);
-      const after = openLive(id, defaultOptions);
+      const live = startSession(defaultOptions);
+      const after = startSession(defaultOptions);
       for (const [index, event] of events.entries()) {
-        tell(live, event);
-        if (index % 3 === 0) expect(await keep(book, live)).toBe(true);
+        render(live, event);
+        if (index % 3 === 0) expect(await saveCheckpoint(book, id, live)).toBe(true);
       }
       for (const event of events) {
-        tell(after, event);
-        const from = await stateBefore(book, id, { options: defaultOptions, sequence: event.sequence });
+        render(after, event);
+        const from = await stateUpTo(book, checkpointedOpenCode(defaultOptions), {
+          session: id,
+          sequence: event.sequence,
+        });
         expect(event.sequence - from.sequence).toBeLessThan(3);
-        const rest = { ...openLive(id, defaultOptions), ...from };
-        told(rest, events.slice(from.sequence, event.sequence));
+        const rest = { ...startSession(defaultOptions), ...from };
+        rendered(rest, events.slice(from.sequence, event.sequence));
         expect(plain(rest.state)).toBe(plain(after.state));
       }
     }

@@ -1,10 +1,10 @@
-/** What is asked of the agent beside turns: taking back and bringing back, sharing, removing messages. */
+/** Side requests: what is asked of the agent outside its turns, such as revert, share and remove a message. */
 import { z } from "zod";
 import { ApiError } from "../../protocol/errors.ts";
 import type { SideRequest } from "../../runtime/session/contract.ts";
-import { json, notSupported, type OpenCodeAnswer, type OpenCodeCall, type OpenCodeRoute } from "./call.ts";
-import type { Live } from "./live.ts";
-import { infoOf, liveOf } from "./sessions.ts";
+import { json, notSupported, type OpenCodeAnswer, type OpenCodeCall, type OpenCodeRoute } from "./route.ts";
+import type { SessionView } from "./session-view.ts";
+import { infoOf, viewOf } from "./sessions.ts";
 
 const OWN = "For the OpenCode agent.";
 
@@ -13,7 +13,7 @@ const Revert = z.looseObject({
   partID: z.string().startsWith("prt").optional(),
 });
 
-export const askRoutes: readonly OpenCodeRoute[] = [
+export const sideRequestRoutes: readonly OpenCodeRoute[] = [
   { method: "POST", path: "/session/{sessionID}/revert", partial: OWN, handle: revert },
   {
     method: "POST",
@@ -46,37 +46,40 @@ async function revert(call: OpenCodeCall): Promise<OpenCodeAnswer> {
   });
 }
 
-/** Answered with the session as it stands afterwards, or with the agent's own refusal. */
+/** Answered with the session state afterwards, or with the agent's own refusal. */
 async function change(call: OpenCodeCall, request: SideRequest): Promise<OpenCodeAnswer> {
-  const live = await liveOf(call);
-  const { refusal } = await put(call, { live, request });
-  return refusal ?? json(await infoOf(call, live));
+  const view = await viewOf(call);
+  const { refusal } = await sendSideRequest(call, { view, request });
+  return refusal ?? json(await infoOf(call, view));
 }
 
 async function remove(call: OpenCodeCall): Promise<OpenCodeAnswer> {
-  const live = await liveOf(call);
+  const view = await viewOf(call);
   const { messageID: message_id = "", partID } = call.params;
   const request = { word: "remove", message_id, ...(partID === undefined ? {} : { native_item_id: partID }) } as const;
-  const { refusal } = await put(call, { live, request });
+  const { refusal } = await sendSideRequest(call, { view, request });
   return refusal ?? json(true);
 }
 
-const TOLD_MS = 30_000;
+const RENDERED_MS = 30_000;
 
-/** When the agent has answered, what it changed is in the log; when all of it was told, clients know. */
-export async function put(
+/** When the agent has answered, what it changed is in the log; when all of that is rendered, clients have it. */
+export async function sendSideRequest(
   call: OpenCodeCall,
-  { live, request }: { live: Live; request: SideRequest },
+  { view, request }: { view: SessionView; request: SideRequest },
 ): Promise<{ readonly refusal: OpenCodeAnswer | null; readonly body: unknown }> {
-  if (call.params.sessionID !== live.openCodeId) {
+  if (call.params.sessionID !== view.openCodeId) {
     throw notSupported("This is the session of a subagent: ask it of the session that the subagent works for.");
   }
-  const { status, body } = await call.sessions.sideRequest(live.id, request);
+  const { status, body } = await call.sessions.sideRequest(view.id, request);
   if (status >= 400) return { refusal: { json: body, status }, body };
-  const { lastSequence } = await call.sessions.get(live.id, { limit: 0 });
-  const signal = AbortSignal.any([call.stopped, AbortSignal.timeout(TOLD_MS)]);
-  if (!(await call.turns.told(live, { after: lastSequence, signal }))) {
-    throw new ApiError("timeout", `The agent has answered, but what it changed was not told within ${TOLD_MS} ms.`);
+  const { lastSequence } = await call.sessions.get(view.id, { limit: 0 });
+  const signal = AbortSignal.any([call.stopped, AbortSignal.timeout(RENDERED_MS)]);
+  if (!(await call.turns.rendered(view, { after: lastSequence, signal }))) {
+    throw new ApiError(
+      "timeout",
+      `The agent has answered, but what it changed was not rendered within ${RENDERED_MS} ms.`,
+    );
   }
   return { refusal: null, body };
 }

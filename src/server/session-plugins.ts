@@ -5,7 +5,7 @@ import type { Logger } from "../runtime/logger.ts";
 import type { Settlement } from "../runtime/options.ts";
 import type { PluginEntry, PluginFailure, Plugins } from "../runtime/plugins/plugins.ts";
 import type { Sessions } from "../runtime/session/contract.ts";
-import { askToSettle, tellPlugins } from "./plugin-bridge.ts";
+import { askToSettle, sendToPlugins } from "./plugin-events.ts";
 
 export interface Plugged {
   readonly plugins: Plugins;
@@ -49,7 +49,7 @@ export async function openPlugged({ entries, base, logger, address }: OpenPlugge
     follow(sessions) {
       reporting.sessions = sessions;
       const stopped = new AbortController();
-      const following = tellPlugins({ plugins, sessions, logger, signal: stopped.signal });
+      const following = sendToPlugins({ plugins, sessions, logger, signal: stopped.signal });
       return {
         ...sessions,
         async close() {

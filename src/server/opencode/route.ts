@@ -4,16 +4,16 @@ import type { z } from "zod";
 import { ApiError } from "../../protocol/errors.ts";
 import { readJson } from "../request.ts";
 import type { ServerContext } from "../route.ts";
-import type { Catalogue } from "./catalogue.ts";
-import type { Retelling } from "./retelling.ts";
-import type { Streams } from "./stream.ts";
+import type { EventStreams } from "./events.ts";
+import type { Catalogue } from "./providers.ts";
+import type { SessionViews } from "./session-views.ts";
 import type { Turns } from "./turns.ts";
 
 export interface OpenCodeContext extends ServerContext {
-  readonly retelling: Retelling;
+  readonly views: SessionViews;
   readonly catalogue: Catalogue;
   readonly turns: Turns;
-  readonly streams: Streams;
+  readonly streams: EventStreams;
   /** Where files that come with prompts are kept. */
   readonly attachments: string;
 }

@@ -1,4 +1,4 @@
-/** Sessions of the OpenCode surface after a restart: the same answers, from what was put by, or made again. */
+/** Sessions of the OpenCode surface after a restart: the same answers, from checkpoints or from the events. */
 import { cpSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -7,7 +7,7 @@ import { type Database, openDatabase } from "../../../src/runtime/log/database.t
 import { LOG_FILE } from "../../../src/runtime/log/sqlite.ts";
 import { silentLogger } from "../../../src/runtime/logger.ts";
 import type { Sessions } from "../../../src/runtime/session/contract.ts";
-import { openRetelling } from "../../../src/server/opencode/retelling.ts";
+import { openSessionViews } from "../../../src/server/opencode/session-views.ts";
 import { startDaemon } from "../../support/daemon.ts";
 import { temporaryFolder } from "../../support/folders.ts";
 import { type Heard, isIdle, type Listener, listen, openCodeApi } from "../../support/opencode-client.ts";
@@ -76,7 +76,7 @@ const damage: Readonly<Record<string, string | null>> = {
   "when a crash came between the two": "DELETE FROM projections; UPDATE records SET body = '{}'",
 };
 
-test("answers as before a restart, whatever has become of what was put by", async () => {
+test("answers as before a restart, whatever has become of the checkpoints", async () => {
   const left = temporaryFolder();
   const { daemon, api, base, directory } = await openSurface({ store: "sqlite", data: left });
   const { body: created } = await api.post("/session", {});
@@ -139,11 +139,11 @@ async function eventsRead(sessions: Sessions, id: ReturnType<typeof session>): P
   };
   const stop = new AbortController();
   const options = { sessions: counted, options: defaultOptions, stopped: stop.signal, logger: silentLogger };
-  const live = await openRetelling(options).find(openCodeSessionId(id));
+  const view = await openSessionViews(options).find(openCodeSessionId(id));
   stop.abort();
-  expect(live?.sequence).toBe((await sessions.get(id, { limit: 0 })).lastSequence);
+  expect(view?.now.sequence).toBe((await sessions.get(id, { limit: 0 })).lastSequence);
   // Nothing of a long conversation stays in memory but what came last.
-  const messages = [...(live?.store.sessions.values() ?? [])].flatMap((one) => [...one.messages]);
+  const messages = [...(view?.now.store.sessions.values() ?? [])].flatMap((one) => [...one.messages]);
   expect(messages.length).toBeLessThanOrEqual(2);
   return read;
 }

@@ -1,22 +1,22 @@
 /** Permissions and questions: listed, answered once, the second answer told so. */
 import { z } from "zod";
 import { ApiError } from "../../protocol/errors.ts";
-import { json, type OpenCodeAnswer, type OpenCodeCall, type OpenCodeRoute } from "./call.ts";
-import type { Live } from "./live.ts";
+import { json, type OpenCodeAnswer, type OpenCodeCall, type OpenCodeRoute } from "./route.ts";
+import type { SessionView } from "./session-view.ts";
 
 const Reply = z.looseObject({ reply: z.enum(["once", "always", "reject"]), message: z.string().optional() });
 const OldReply = z.looseObject({ response: z.enum(["once", "always", "reject"]) });
 const Answers = z.looseObject({ answers: z.array(z.array(z.string())) });
 
-export const requestRoutes: readonly OpenCodeRoute[] = [
+export const permissionRoutes: readonly OpenCodeRoute[] = [
   { method: "GET", path: "/permission", handle: (call) => listed(call, "permissions") },
   {
     method: "POST",
     path: "/permission/{requestID}/reply",
     handle: async (call) => {
       const { reply, message } = await call.body(Reply);
-      const { live, request } = await find(call, { id: call.params.requestID ?? "", kind: "permission" });
-      await call.sessions.replyPermission(live.id, request, { reply, ...(message === undefined ? {} : { message }) });
+      const { view, request } = await find(call, { id: call.params.requestID ?? "", kind: "permission" });
+      await call.sessions.replyPermission(view.id, request, { reply, ...(message === undefined ? {} : { message }) });
       return json(true);
     },
   },
@@ -25,8 +25,8 @@ export const requestRoutes: readonly OpenCodeRoute[] = [
     path: "/session/{sessionID}/permissions/{permissionID}",
     handle: async (call) => {
       const { response: reply } = await call.body(OldReply);
-      const { live, request } = await find(call, { id: call.params.permissionID ?? "", kind: "permission" });
-      await call.sessions.replyPermission(live.id, request, { reply });
+      const { view, request } = await find(call, { id: call.params.permissionID ?? "", kind: "permission" });
+      await call.sessions.replyPermission(view.id, request, { reply });
       return json(true);
     },
   },
@@ -36,8 +36,8 @@ export const requestRoutes: readonly OpenCodeRoute[] = [
     path: "/question/{requestID}/reply",
     handle: async (call) => {
       const { answers } = await call.body(Answers);
-      const { live, request } = await find(call, { id: call.params.requestID ?? "", kind: "question" });
-      await call.sessions.replyQuestion(live.id, request, answers);
+      const { view, request } = await find(call, { id: call.params.requestID ?? "", kind: "question" });
+      await call.sessions.replyQuestion(view.id, request, answers);
       return json(true);
     },
   },
@@ -45,27 +45,27 @@ export const requestRoutes: readonly OpenCodeRoute[] = [
     method: "POST",
     path: "/question/{requestID}/reject",
     handle: async (call) => {
-      const { live, request } = await find(call, { id: call.params.requestID ?? "", kind: "question" });
-      await call.sessions.rejectQuestion(live.id, request, {});
+      const { view, request } = await find(call, { id: call.params.requestID ?? "", kind: "question" });
+      await call.sessions.rejectQuestion(view.id, request, {});
       return json(true);
     },
   },
 ];
 
 async function listed(call: OpenCodeCall, kind: "permissions" | "questions"): Promise<OpenCodeAnswer> {
-  await call.retelling.ready();
-  const here = call.retelling.lives().filter(({ state }) => state.directory === call.directory);
-  return json(here.flatMap(({ store }) => [...store[kind].values()]));
+  await call.views.ready();
+  const here = call.views.open().filter(({ now }) => now.state.directory === call.directory);
+  return json(here.flatMap(({ now }) => [...now.store[kind].values()]));
 }
 
 async function find(
   call: OpenCodeCall,
   { id, kind }: { id: string; kind: "permission" | "question" },
-): Promise<{ live: Live; request: string }> {
-  await call.retelling.ready();
-  for (const live of call.retelling.lives()) {
-    const request = live.requests.get(id);
-    if (request !== undefined) return { live, request };
+): Promise<{ view: SessionView; request: string }> {
+  await call.views.ready();
+  for (const view of call.views.open()) {
+    const request = view.now.requests.get(id);
+    if (request !== undefined) return { view, request };
   }
   throw new ApiError(`${kind}_not_found`, `There is no ${kind} request ${id}.`);
 }

@@ -5,9 +5,9 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { z } from "zod";
 import { DEFAULT_MODEL, OPENCODE_VERSION, projectId } from "../../projections/opencode/index.ts";
-import { json, type OpenCodeAnswer, type OpenCodeCall, type OpenCodeRoute } from "./call.ts";
-import type { OpenCodeAgent, Provider } from "./catalogue.ts";
 import { branchOf, gitStatus } from "./git.ts";
+import type { OpenCodeAgent, Provider } from "./providers.ts";
+import { json, type OpenCodeAnswer, type OpenCodeCall, type OpenCodeRoute } from "./route.ts";
 
 const empty = (path: string, value: unknown, partial: string): OpenCodeRoute => ({
   method: "GET",
@@ -18,7 +18,7 @@ const empty = (path: string, value: unknown, partial: string): OpenCodeRoute => 
 
 const OWN = "It belongs to the agents themselves.";
 
-export const aboutRoutes: readonly OpenCodeRoute[] = [
+export const serverInfoRoutes: readonly OpenCodeRoute[] = [
   { method: "GET", path: "/global/health", handle: async () => json({ healthy: true, version: OPENCODE_VERSION }) },
   { method: "GET", path: "/api/health", handle: async () => json({ healthy: true }) },
   { method: "GET", path: "/config", partial: "The model to begin with; the rest is the agents' own.", handle: config },

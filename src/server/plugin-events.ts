@@ -1,15 +1,15 @@
-/** Between plugins and sessions: events told in OpenCode's words, permissions they may answer, and settlements. */
-
-import { type Running, run } from "../core/fold.ts";
+/** What plugins receive: events in OpenCode's dialect, permissions they may answer, turns they may continue. */
 import type { Proposal } from "../core/input.ts";
-import { openCodeFold } from "../projections/opencode/index.ts";
-import type { EventOf, UniversalEvent } from "../protocol/events.ts";
+import type { EventOf } from "../protocol/events.ts";
 import type { SessionId } from "../protocol/ids.ts";
 import { eventsOf } from "../runtime/log/codec/group.ts";
 import type { Logger } from "../runtime/logger.ts";
 import type { Settlement } from "../runtime/options.ts";
 import type { Plugins } from "../runtime/plugins/plugins.ts";
 import type { Sessions } from "../runtime/session/contract.ts";
+import { openCodeDialect } from "./rendering/dialects.ts";
+import type { Rendered } from "./rendering/rendering.ts";
+import { openRenderings } from "./rendering/renderings.ts";
 
 /** Asks every plugin whether a turn should go on. */
 export async function askToSettle(plugins: Plugins, { session, turn_id, snapshot }: Settlement): Promise<Proposal[]> {
@@ -18,41 +18,37 @@ export async function askToSettle(plugins: Plugins, { session, turn_id, snapshot
   return answers.flatMap(({ plugin, output }) => (output.continue === null ? [] : [{ plugin, ...output.continue }]));
 }
 
-export interface Bridge {
+export interface PluginFeed {
   readonly plugins: Plugins;
   readonly sessions: Sessions;
   readonly logger: Logger;
   readonly signal: AbortSignal;
 }
 
-/** Follows all sessions from now on and tells plugins what happens. Ends with the signal. */
-export async function tellPlugins({ plugins, sessions, logger, signal }: Bridge): Promise<void> {
-  const retelling = new Map<string, Running<UniversalEvent, unknown>>();
+/** Follows all sessions from now on and sends plugins what happens, in OpenCode's dialect. Ends with the signal. */
+export async function sendToPlugins({ plugins, sessions, logger, signal }: PluginFeed): Promise<void> {
+  const renderings = openRenderings({ sessions, dialect: openCodeDialect(sessions.projections) });
+  const failed = (error: unknown, session: SessionId): void =>
+    logger.warn("plugin.event_failed", { session, error: String(error) });
   for await (const group of sessions.followAll({ after: sessions.position(), signal })) {
-    for (const event of eventsOf(group)) {
-      try {
-        await tellOne({ plugins, sessions, retelling, event });
-      } catch (error) {
-        logger.warn("plugin.telling_failed", { event: event.event_id, error: String(error) });
+    try {
+      const rendered = plugins.has("event")
+        ? await renderings.render(group)
+        : eventsOf(group).map((event) => ({ event, out: [] }));
+      for (const one of rendered) {
+        await sendOne({ plugins, sessions }, one).catch((error: unknown) => failed(error, group.session));
       }
+    } catch (error) {
+      failed(error, group.session);
     }
   }
 }
 
-interface Telling {
-  readonly plugins: Plugins;
-  readonly sessions: Sessions;
-  readonly retelling: Map<string, Running<UniversalEvent, unknown>>;
-  readonly event: UniversalEvent;
-}
-
-async function tellOne({ plugins, sessions, retelling, event }: Telling): Promise<void> {
-  if (plugins.has("event")) {
-    const fold = retelling.get(event.session_id) ?? run(openCodeFold());
-    retelling.set(event.session_id, fold);
-    for (const one of fold.step(event)) await plugins.trigger("event", { event: one }, undefined);
-    if (event.type === "session.ended") retelling.delete(event.session_id);
-  }
+async function sendOne(
+  { plugins, sessions }: Pick<PluginFeed, "plugins" | "sessions">,
+  { event, out }: Rendered<unknown>,
+): Promise<void> {
+  for (const one of out) await plugins.trigger("event", { event: one }, undefined);
   if (event.type === "permission.requested" && plugins.has("permission.ask")) {
     await askAbout({ plugins, sessions, event });
   }

@@ -1,0 +1,275 @@
+/** `/event` and `/global/event`: server-sent events with ids, resumable; pending requests are sent to new clients. */
+import { randomBytes } from "node:crypto";
+import { projectId } from "../../projections/opencode/index.ts";
+import { hasCode } from "../../protocol/errors.ts";
+import type { UniversalEvent } from "../../protocol/events.ts";
+import type { SessionId } from "../../protocol/ids.ts";
+import { openAt } from "../rendering/rendering.ts";
+import { openRenderings } from "../rendering/renderings.ts";
+import { openTimeSlices } from "../rendering/time-slices.ts";
+import { type EventStream, streamEvents } from "../sse.ts";
+import type { Frame, PlacedEvent } from "./frames.ts";
+import type { OpenCodeAnswer, OpenCodeCall, OpenCodeRoute } from "./route.ts";
+import type { SessionViews } from "./session-views.ts";
+
+const HEARTBEAT_MS = 10_000;
+/** How many events are read at a time. */
+const PAGE = 500;
+
+/** How an event is written: alone, or with its directory around it. */
+type Form = (json: string, where: { readonly directory: string; readonly project: string }) => string;
+
+export const alone: Form = (json) => json;
+const wrapped: Form = (json, { directory, project }) =>
+  `{"directory":${JSON.stringify(directory)},"project":${JSON.stringify(project)},"payload":${json}}`;
+
+export const eventRoutes: readonly OpenCodeRoute[] = [
+  {
+    method: "GET",
+    path: "/event",
+    handle: (call) => call.streams.serve(call, { form: alone, directory: call.directory }),
+  },
+  {
+    method: "GET",
+    path: "/global/event",
+    handle: (call) => call.streams.serve(call, { form: wrapped, directory: null }),
+  },
+];
+
+/** What a stream needs of a call. */
+type StreamCall = Pick<OpenCodeCall, "sessions" | "incoming" | "outgoing" | "stopped">;
+
+export interface EventStreams {
+  readonly serve: (call: StreamCall, scope: Scope) => Promise<OpenCodeAnswer>;
+  /** Resolves when everything so far has left for every client; a client that does not read is not waited for long. */
+  readonly flushed: () => Promise<void>;
+}
+
+interface Scope {
+  readonly form: Form;
+  /** Only events of this directory; null for all. */
+  readonly directory: string | null;
+}
+
+interface Client {
+  /** The next frame to send. */
+  index: number;
+  readonly stream: EventStream;
+}
+
+/** A client that does not read holds nobody up for longer. */
+const FLUSH_MS = 1_000;
+
+interface EventStreamsOptions {
+  readonly views: SessionViews;
+  readonly heartbeatMs?: number;
+}
+
+export function openEventStreams({ views, heartbeatMs = HEARTBEAT_MS }: EventStreamsOptions): EventStreams {
+  const clients = new Set<Client>();
+  const waiting = new Set<() => void>();
+  const progress = (): void => {
+    for (const wake of waiting) wake();
+    waiting.clear();
+  };
+  return {
+    async serve(call, scope) {
+      await views.ready();
+      const index = views.ring.next();
+      const greeting = [
+        frameOf("", created("server.connected", {}), scope),
+        ...(await interrupted(views, { call, scope })),
+        ...pending(views, { call, scope }),
+      ].join("");
+      const heartbeat = (): string => frameOf("", created("server.heartbeat", {}), scope);
+      await streamEvents({ ...call, heartbeatMs, heartbeat, greeting }, async (stream) => {
+        const client: Client = { index, stream };
+        clients.add(client);
+        try {
+          await send({ call, scope, client, views, onSent: progress });
+        } finally {
+          clients.delete(client);
+          progress();
+        }
+      });
+      return "sent";
+    },
+    async flushed() {
+      const until = views.ring.next();
+      const deadline = AbortSignal.timeout(FLUSH_MS);
+      deadline.addEventListener("abort", progress);
+      while (!deadline.aborted && [...clients].some(({ index }) => index < until)) {
+        await new Promise<void>((resolve) => waiting.add(resolve));
+      }
+      await Promise.all([...clients].map(({ stream }) => stream.flushed(deadline)));
+    },
+  };
+}
+
+/** A client that comes late is sent what waits for an answer; native OpenCode leaves it in the dark. */
+function pending(views: SessionViews, { call, scope }: { call: StreamCall; scope: Scope }): string[] {
+  if (lastEventId(call) !== null) return [];
+  return views
+    .open()
+    .filter(({ now }) => scope.directory === null || now.state.directory === scope.directory)
+    .flatMap(({ now: { store, state } }) => {
+      const where = { directory: state.directory, project: projectId(state.directory) };
+      const requests = [
+        ...[...store.permissions.values()].map((request) => created("permission.asked", request)),
+        ...[...store.questions.values()].map((request) => created("question.asked", request)),
+      ];
+      return requests.map((event) => frameOf("", event, { form: (json) => scope.form(json, where) }));
+    });
+}
+
+/**
+ * OpenCode's TUI comes back after a restart without saying what it heard last, and would show a turn that was cut off
+ * as running for ever: how it ended is sent again, as long as nothing else has happened in the session. Not to clients
+ * of one directory: they wait for the idle of a prompt that they are about to send.
+ */
+async function interrupted(
+  views: SessionViews,
+  { call, scope }: { call: StreamCall; scope: Scope },
+): Promise<string[]> {
+  if (scope.directory !== null || lastEventId(call) !== null) return [];
+  const frames: string[] = [];
+  for (const [session, offset] of call.sessions.recovered) {
+    const events = await eventsSince(call, { session, offset });
+    if (events.length === 0 || events.some(({ type }) => type === "turn.started")) continue;
+    const rendering = await openAt(call.sessions, views.dialect, { session, sequence: offset });
+    const rendered = events.flatMap((event) => rendering.render(event));
+    frames.push(...rendered.map((one) => frameOf("", JSON.stringify(one.event), { form: placed(scope.form, one) })));
+  }
+  return frames;
+}
+
+const placed =
+  (form: Form, { directory }: Pick<PlacedEvent, "directory">): Form =>
+  (json) =>
+    form(json, { directory, project: projectId(directory) });
+
+/** None of a session that was deleted since. */
+async function eventsSince(
+  { sessions }: StreamCall,
+  { session, offset }: { session: SessionId; offset: number },
+): Promise<readonly UniversalEvent[]> {
+  try {
+    return (await sessions.events(session, { offset, limit: PAGE, includeRaw: false })).events;
+  } catch (error) {
+    if (hasCode(error, "session_not_found")) return [];
+    throw error;
+  }
+}
+
+/** An event that is not in the log has an id from the clock. */
+export function created(type: string, properties: object): string {
+  const stamp = (BigInt(Date.now()) * 0x1000n).toString(16).slice(-12);
+  return JSON.stringify({ id: `evt_${stamp}${randomBytes(7).toString("hex")}`, type, properties });
+}
+
+const NOWHERE = { directory: "global", project: "global" };
+
+function frameOf(at: string, json: string, { form }: Pick<Scope, "form">): string {
+  const id = at === "" ? "" : `id: ${at}\n`;
+  return `${id}data: ${form(json, NOWHERE)}\n\n`;
+}
+
+interface Sending {
+  readonly call: StreamCall;
+  readonly scope: Scope;
+  readonly client: Client;
+  readonly views: SessionViews;
+  readonly onSent: () => void;
+}
+
+/** Until the client leaves: from the ring where it has what comes next, else from the log. */
+async function send(sending: Sending): Promise<void> {
+  const { call, scope, client, views } = sending;
+  const { stream } = client;
+  const { ring } = views;
+  const from = lastEventId(call);
+  let last = from === null ? allOf(views.position()) : await catchUp(sending, from);
+  while (!stream.signal.aborted) {
+    if (client.index < ring.first()) {
+      last = await catchUp(sending, last);
+      continue;
+    }
+    const frame = ring.get(client.index);
+    if (frame === undefined) {
+      await ring.arrival(client.index, stream.signal);
+      continue;
+    }
+    const bytes = bytesOf(frame, scope);
+    if (bytes.length > 0) await stream.write(bytes);
+    client.index += 1;
+    last = lastOf(frame) ?? last;
+    sending.onSent();
+  }
+}
+
+const encoded = new WeakMap<Frame, Map<Form, Buffer>>();
+const nothing = Buffer.alloc(0);
+
+/** A frame as bytes, made once for all clients of one form. */
+function bytesOf(frame: Frame, { form, directory }: Scope): Buffer {
+  if (directory !== null && frame.directory !== directory) return nothing;
+  const known = encoded.get(frame)?.get(form);
+  if (known !== undefined) return known;
+  let text = "";
+  for (const { at, events } of frame.rendered) {
+    for (let count = 0; count < events.length; count += 1) {
+      if (at !== "") text += `id: ${at}.${count}\n`;
+      text += `data: ${form(events[count] ?? "", frame)}\n\n`;
+    }
+  }
+  const bytes = Buffer.from(text);
+  const forms = encoded.get(frame) ?? new Map<Form, Buffer>();
+  forms.set(form, bytes);
+  encoded.set(frame, forms);
+  return bytes;
+}
+
+function lastOf({ rendered }: Frame): string | null {
+  const last = rendered.at(-1);
+  return last === undefined || last.at === "" ? null : `${last.at}.${last.events.length - 1}`;
+}
+
+function lastEventId({ incoming }: StreamCall): string | null {
+  const header = incoming.headers["last-event-id"];
+  return typeof header === "string" && /^\d+\.-?\d+\.\d+$/.test(header) ? header : null;
+}
+
+/** The place of a client that has heard all groups up to a position. */
+const allOf = (position: number): string => `${position + 1}.-1.0`;
+
+/** Sends from the log what came after a place, up to where the ring begins for the client; gives its place then. */
+async function catchUp({ scope, client, views, call }: Sending, from: string): Promise<string> {
+  const [position = 0, index = -1, count = 0] = from.split(".").map(Number);
+  const target = views.position();
+  const next = views.ring.next();
+  const isKnown = (place: number, nth: number): boolean => place < index || (place === index && nth <= count);
+  const renderings = openRenderings({ sessions: call.sessions, dialect: views.dialect });
+  const pauseDue = openTimeSlices();
+  const done = new AbortController();
+  const signal = AbortSignal.any([done.signal, client.stream.signal]);
+  const groups = position > target ? [] : call.sessions.followAll({ after: Math.max(0, position - 1), signal });
+  for await (const group of groups) {
+    if (group.position > target) break;
+    let text = "";
+    for (const { event, out } of await renderings.render(group)) {
+      const place = event.sequence - group.first;
+      for (const [nth, one] of out.entries()) {
+        if (scope.directory !== null && scope.directory !== one.directory) continue;
+        if (group.position === position && isKnown(place, nth)) continue;
+        const at = `${group.position}.${place}.${nth}`;
+        text += frameOf(at, JSON.stringify(one.event), { form: placed(scope.form, one) });
+      }
+    }
+    if (text !== "") await client.stream.write(text);
+    await pauseDue();
+    if (group.position >= target) break;
+  }
+  done.abort();
+  client.index = next;
+  return allOf(target);
+}

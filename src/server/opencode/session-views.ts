@@ -1,0 +1,375 @@
+/**
+ * All sessions as OpenCode's clients see them: one view per session, shared by all clients, rendered in the order of
+ * the log. The latest frames are in a ring; clients hold an index into it and fall back on the log.
+ */
+import { setTimeout as delay } from "node:timers/promises";
+import type { OpenCodeEvent, OpenCodeStatus } from "../../dialects/opencode.ts";
+import { type OpenCodeOptions, openCodeSessionId } from "../../projections/opencode/index.ts";
+import { hasCode } from "../../protocol/errors.ts";
+import type { UniversalEvent } from "../../protocol/events.ts";
+import { type SessionId, sessionId } from "../../protocol/ids.ts";
+import { eventsOf } from "../../runtime/log/codec/group.ts";
+import type { Logger } from "../../runtime/logger.ts";
+import type { EventGroup, Sessions } from "../../runtime/session/contract.ts";
+import { openCodeDialect } from "../rendering/dialects.ts";
+import type { Dialect, Rendered } from "../rendering/rendering.ts";
+import { openRenderings, type Renderings } from "../rendering/renderings.ts";
+import { openRing, type Ring } from "../rendering/ring.ts";
+import { openTimeSlices } from "../rendering/time-slices.ts";
+import { isDue, openFromCheckpoint, saveCheckpoint } from "./checkpoints.ts";
+import { type Frame, type FrameEvents, makeFrame, type PlacedEvent, placedDialect } from "./frames.ts";
+import { openView, type RenderedSession, render, type SessionView, startSession, statusOf } from "./session-view.ts";
+
+export interface SessionViews {
+  /** Resolves when everything before now is known. */
+  readonly ready: () => Promise<void>;
+  /** The session, root or child, by OpenCode's id; null when there is none. */
+  readonly find: (id: string) => Promise<SessionView | null>;
+  /** Those in memory. */
+  readonly open: () => readonly SessionView[];
+  readonly statuses: () => Map<string, OpenCodeStatus>;
+  readonly ring: Ring<Frame>;
+  /** The position of the latest group that is in the ring. */
+  readonly position: () => number;
+  /** Sends something that is not in the log, such as that a session was deleted. */
+  readonly announce: (json: string, where: { readonly directory: string }) => void;
+  /** The session was deleted; one that was recreated with the same id stays. */
+  readonly remove: (view: SessionView) => void;
+  /** Called with each event after it was rendered. */
+  readonly onEvent: (listener: (view: SessionView, event: UniversalEvent) => void) => () => void;
+  /** Renders a session again from any event on, beside its view. */
+  readonly dialect: Dialect<PlacedEvent>;
+}
+
+const RING_BYTES = 8 * 1024 * 1024;
+const IDLE_VIEWS = 100;
+/** How long a log that could not be read is left alone. */
+const RETRY_MS = 250;
+
+interface State {
+  readonly sessions: Sessions;
+  readonly options: OpenCodeOptions;
+  readonly stopped: AbortSignal;
+  readonly logger: Logger;
+  readonly views: Map<SessionId, SessionView>;
+  /** Those that were unloaded while a request still holds them. */
+  readonly held: Map<SessionId, WeakRef<SessionView>>;
+  /** Those that are being read from the log; others are rendered meanwhile. */
+  readonly loading: Map<SessionId, Promise<SessionView>>;
+  /** OpenCode's ids of sessions and subagents to the session they are in. */
+  readonly names: Map<string, SessionId>;
+  readonly listeners: Set<(view: SessionView, event: UniversalEvent) => void>;
+  /** Sessions whose view came from a checkpoint that is ahead of what our clients were sent. */
+  readonly behind: Renderings<OpenCodeEvent>;
+  readonly ring: Ring<Frame>;
+  position: number;
+  uses: number;
+}
+
+export interface SessionViewsOptions extends Pick<State, "sessions" | "options" | "stopped" | "logger"> {
+  readonly ringBytes?: number;
+}
+
+export function openSessionViews(options: SessionViewsOptions): SessionViews {
+  const state = startState(options);
+  const placed = placedDialect(state.sessions.projections, state.options);
+  // Nobody pays for this surface before its first use.
+  let started: Promise<void> | null = null;
+  const ready = (): Promise<void> => {
+    started ??= start(state).catch((error: unknown) => {
+      // The next request tries again.
+      started = null;
+      throw error;
+    });
+    return started;
+  };
+  const find = async (id: string): Promise<SessionView | null> => {
+    await ready();
+    const session = await sessionNamed(state, id);
+    return session === null ? null : load(state, session);
+  };
+  return {
+    ready,
+    find,
+    open: () => [...state.views.values()],
+    statuses: () => statusesOf(state),
+    ring: state.ring,
+    position: () => state.position,
+    announce: (json, { directory }) => publish(state, { directory, rendered: [{ at: "", events: [json] }] }),
+    remove: (view) => remove(state, view),
+    onEvent: (listener) => {
+      state.listeners.add(listener);
+      return () => state.listeners.delete(listener);
+    },
+    dialect: {
+      async restore(session, upTo) {
+        // A session that was loaded has checkpoints.
+        if (upTo > 0) await find(openCodeSessionId(session));
+        return placed.restore(session, upTo);
+      },
+    },
+  };
+}
+
+function startState({ ringBytes = RING_BYTES, ...options }: SessionViewsOptions): State {
+  const dialect = openCodeDialect(options.sessions.projections, options.options);
+  return {
+    ...options,
+    views: new Map(),
+    held: new Map(),
+    loading: new Map(),
+    names: new Map(),
+    listeners: new Set(),
+    behind: openRenderings({ sessions: options.sessions, dialect }),
+    ring: openRing({ bytes: ringBytes }),
+    position: 0,
+    uses: 0,
+  };
+}
+
+async function start(state: State): Promise<void> {
+  state.position = state.sessions.position();
+  const busy = (await state.sessions.list()).filter(({ status }) => status !== "idle");
+  for (const { sessionId: id } of busy) await loadUnlessGone(state, sessionId(id));
+  void followLog(state);
+}
+
+/** Until the daemon stops: what could not be read now is read a little later. */
+async function followLog(state: State): Promise<void> {
+  const { sessions, stopped, logger } = state;
+  while (!stopped.aborted) {
+    try {
+      for await (const group of sessions.followAll({ after: state.position, signal: stopped })) {
+        await takeOrSkip(state, group);
+      }
+      return;
+    } catch (error) {
+      if (!stopped.aborted) logger.error("opencode.log_not_read", { error });
+      await delay(RETRY_MS, undefined, { signal: stopped }).catch(() => undefined);
+    }
+  }
+}
+
+/** A bug of ours with one session does not silence the others; it is read again when it is next needed. */
+async function takeOrSkip(state: State, group: EventGroup): Promise<void> {
+  try {
+    await take(state, group);
+  } catch (error) {
+    if (hasCode(error, "storage_error")) throw error;
+    state.logger.error("opencode.session_not_rendered", { session: group.session, error });
+    state.views.delete(group.session);
+    state.position = group.position;
+  }
+}
+
+async function take(state: State, group: EventGroup): Promise<void> {
+  await state.loading.get(group.session)?.catch(() => undefined);
+  const events = eventsOf(group);
+  const view = beginsHere(state, { group, events })
+    ? enter(state, openView(group.session, startSession(state.options)))
+    : await loadUnlessGone(state, group.session);
+  if (view === null) return;
+  const isBehind = view.now.sequence >= group.first;
+  const own = renderInto(state, view, events);
+  const all = isBehind ? await catchUpWith(state, { view, group }) : own;
+  const rendered: FrameEvents[] = [];
+  for (const { event, out } of all) {
+    if (out.length === 0) continue;
+    const at = `${group.position}.${event.sequence - group.first}`;
+    rendered.push({ at, events: out.map((one) => JSON.stringify(one)) });
+  }
+  view.now.unsaved.bytes += group.packed.length;
+  state.position = group.position;
+  if (rendered.length > 0) publish(state, { directory: view.now.state.directory, rendered });
+  for (const event of events) for (const listener of state.listeners) listener(view, event);
+  if (isDue(view.now.unsaved) && !(await save(state, view.id, view.now))) await replace(state, view);
+}
+
+/** A session that is new, or was deleted and recreated with the same id: then its view is of the one before. */
+function beginsHere(
+  state: State,
+  { group, events }: { group: EventGroup; events: readonly UniversalEvent[] },
+): boolean {
+  if (group.first > 1) return false;
+  const known = knownIn(state, group.session);
+  if (known === null || known.now.sequence < group.first) return known === null;
+  const created = known.now.store.sessions.get(known.openCodeId)?.info?.time?.created;
+  return created !== Date.parse(events[0]?.time ?? "");
+}
+
+function renderInto(
+  state: State,
+  view: SessionView,
+  events: readonly UniversalEvent[],
+): readonly Rendered<OpenCodeEvent>[] {
+  const rendered: Rendered<OpenCodeEvent>[] = [];
+  for (const event of events) {
+    if (event.sequence <= view.now.sequence) continue;
+    const out = render(view.now, event);
+    for (const one of out) nameChildren(state, { view, event: one });
+    rendered.push({ event, out });
+  }
+  return rendered;
+}
+
+/**
+ * The view was restored from a checkpoint of another process that is ahead of our clients: they are sent what lies
+ * between from a rendering of their own, until it has caught up with the view.
+ */
+async function catchUpWith(
+  { behind }: State,
+  { view, group }: { view: SessionView; group: EventGroup },
+): Promise<readonly Rendered<OpenCodeEvent>[]> {
+  const rendered = await behind.render(group);
+  if (group.last >= view.now.sequence) behind.close(group.session);
+  return rendered;
+}
+
+/** A session may be deleted before its last events are rendered. */
+async function loadUnlessGone(state: State, id: SessionId): Promise<SessionView | null> {
+  try {
+    return await load(state, id);
+  } catch (error) {
+    if (hasCode(error, "session_not_found")) return null;
+    throw error;
+  }
+}
+
+const knownIn = (state: State, id: SessionId): SessionView | null =>
+  state.views.get(id) ?? state.held.get(id)?.deref() ?? null;
+
+function enter(state: State, view: SessionView): SessionView {
+  state.views.set(view.id, view);
+  state.held.delete(view.id);
+  for (const name of [view.openCodeId, ...view.now.store.sessions.keys()]) state.names.set(name, view.id);
+  touch(state, view);
+  if (state.views.size > IDLE_VIEWS) unloadIdle(state);
+  return view;
+}
+
+async function load(state: State, id: SessionId): Promise<SessionView> {
+  const known = knownIn(state, id);
+  if (known !== null) return state.views.has(id) ? touch(state, known) : enter(state, known);
+  const loading = state.loading.get(id);
+  if (loading !== undefined) return loading;
+  const begun = restore(state, id).then((now) => openView(id, now));
+  state.loading.set(id, begun);
+  try {
+    const view = await begun;
+    // A session that was deleted meanwhile does not stay.
+    if (state.loading.get(id) === begun) enter(state, view);
+    return view;
+  } finally {
+    if (state.loading.get(id) === begun) state.loading.delete(id);
+  }
+}
+
+/**
+ * From its checkpoint and the log, up to what clients were sent: what comes after is rendered by `take`, which waits
+ * for this when it comes to an event of the session.
+ */
+async function restore(state: State, id: SessionId): Promise<RenderedSession> {
+  const { position } = state;
+  const { lastSequence } = await state.sessions.get(id, { limit: 0 });
+  const session = await openFromCheckpoint(state.sessions.projections, id, state.options);
+  if (lastSequence <= session.sequence) return session;
+  const pauseDue = openTimeSlices();
+  const done = new AbortController();
+  const signal = AbortSignal.any([done.signal, state.stopped]);
+  for await (const group of state.sessions.follow(id, { after: session.sequence, signal })) {
+    if (group.position > position) break;
+    for (const event of eventsOf(group, session.sequence)) {
+      for (const one of render(session, event)) nameChildren(state, { view: { id }, event: one });
+      const pause = pauseDue();
+      if (pause !== null) await pause;
+    }
+    session.unsaved.bytes += group.packed.length;
+    if (isDue(session.unsaved) && !(await save(state, id, session))) return restore(state, id);
+    if (group.last >= lastSequence) break;
+  }
+  done.abort();
+  return session;
+}
+
+/** False when another process has written a checkpoint. Whatever else goes wrong, the events are in the log. */
+async function save(state: State, id: SessionId, session: RenderedSession): Promise<boolean> {
+  try {
+    return await saveCheckpoint(state.sessions.projections, id, session);
+  } catch (error) {
+    if (!hasCode(error, "session_not_found")) state.logger.warn("opencode.checkpoint_failed", { session: id, error });
+    return true;
+  }
+}
+
+/** The view continues from the checkpoint that another process has written. */
+async function replace(state: State, view: SessionView): Promise<void> {
+  try {
+    view.now = await restore(state, view.id);
+  } catch (error) {
+    if (hasCode(error, "session_not_found")) return;
+    state.logger.warn("opencode.checkpoint_failed", { session: view.id, error });
+  }
+}
+
+function remove(state: State, view: SessionView): void {
+  const { id } = view;
+  if ((knownIn(state, id) ?? view) !== view) return;
+  state.views.delete(id);
+  state.held.delete(id);
+  state.loading.delete(id);
+  state.behind.close(id);
+  for (const [name, session] of state.names) if (session === id) state.names.delete(name);
+}
+
+function touch(state: State, view: SessionView): SessionView {
+  state.uses += 1;
+  view.usedAt = state.uses;
+  return view;
+}
+
+/** Idle sessions are unloaded when there are many: the log has them, and requests that hold one still see it change. */
+function unloadIdle(state: State): void {
+  const idle = [...state.views.values()].filter(({ now }) =>
+    [...now.store.sessions.values()].every(({ status }) => status.type === "idle"),
+  );
+  idle.sort((one, other) => one.usedAt - other.usedAt);
+  for (const view of idle.slice(0, Math.max(0, idle.length - IDLE_VIEWS))) {
+    state.views.delete(view.id);
+    state.held.set(view.id, new WeakRef(view));
+  }
+  for (const [id, view] of state.held) if (view.deref() === undefined) state.held.delete(id);
+}
+
+function nameChildren(state: State, { view, event }: { view: Pick<SessionView, "id">; event: OpenCodeEvent }): void {
+  if (event.type === "session.created") state.names.set(event.properties.info.id, view.id);
+}
+
+/** Ids are derived from ours; those of subagents are known once their session was read. */
+async function sessionNamed(state: State, id: string): Promise<SessionId | null> {
+  const known = state.names.get(id);
+  if (known !== undefined) return known;
+  const all = await state.sessions.list();
+  for (const { sessionId: own } of all) state.names.set(openCodeSessionId(own), sessionId(own));
+  if (state.names.has(id)) return state.names.get(id) ?? null;
+  const recent = [...all].sort((one, other) => other.updatedAt.localeCompare(one.updatedAt)).slice(0, IDLE_VIEWS);
+  for (const { sessionId: own } of recent) {
+    await loadUnlessGone(state, sessionId(own));
+    if (state.names.has(id)) return state.names.get(id) ?? null;
+  }
+  return null;
+}
+
+function statusesOf(state: State): Map<string, OpenCodeStatus> {
+  const statuses = new Map<string, OpenCodeStatus>();
+  for (const view of state.views.values()) {
+    for (const id of view.now.store.sessions.keys()) {
+      const status = statusOf(view, id);
+      if (status.type !== "idle") statuses.set(id, status);
+    }
+  }
+  return statuses;
+}
+
+function publish(state: State, { directory, rendered }: Pick<Frame, "directory" | "rendered">): void {
+  state.ring.push(makeFrame({ position: state.position, directory, rendered }));
+}
