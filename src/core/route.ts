@@ -5,15 +5,15 @@ export interface Route {
   /** The native thread or session the line speaks of; null when it is about the connection as a whole. */
   readonly thread: string | null;
   /** The thread begins as a session of its own. */
-  readonly root?: boolean;
+  readonly root?: boolean | undefined;
   /** Threads that the line's thread owns: their lines belong to its session. */
-  readonly claims?: readonly string[];
+  readonly claims?: readonly string[] | undefined;
   /** The line is about no conversation at all (a shared server's own affairs): no session hears or keeps it. */
   readonly nobody?: boolean;
   /** The line's thread is owned by this one. */
-  readonly parent?: string;
+  readonly parent?: string | undefined;
   /** The line is a request of ours with this id (from the host), or the answer to it (from the agent). */
-  readonly request?: string;
+  readonly request?: string | undefined;
   /** The line is an answer. From the host it answers the agent, and `request` is an id of the agent's. */
   readonly answer?: boolean;
 }

@@ -17,6 +17,7 @@ import {
   nullable,
   nullish,
   optional,
+  stringOf,
 } from "./shape.ts";
 
 /** Lines that no other agent writes: how a stream of unknown origin is told to be Claude Code's. */
@@ -41,13 +42,13 @@ export function readBlock(value: unknown): ClaudeBlock {
     return {
       type: "tool_result",
       tool_use_id: value.tool_use_id,
-      ...(content === undefined ? {} : { content }),
-      ...(typeof value.is_error === "boolean" ? { is_error: value.is_error } : {}),
+      content,
+      is_error: value.is_error === true,
     };
   }
   if (type === "image" && isShape(value.source)) {
     const { data, media_type } = value.source;
-    return { type, source: { ...(isString(data) ? { data } : {}), ...(isString(media_type) ? { media_type } : {}) } };
+    return { type, source: { data: stringOf(data), media_type: stringOf(media_type) } };
   }
   return { type: "other", native: value };
 }

@@ -32,14 +32,17 @@ export type ClaudeBlock =
       readonly input: unknown;
     }
   | ClaudeToolResult
-  | { readonly type: "image"; readonly source: { readonly data?: string; readonly media_type?: string } }
+  | {
+      readonly type: "image";
+      readonly source: { readonly data: string | undefined; readonly media_type: string | undefined };
+    }
   | { readonly type: "other"; readonly native: JsonObject };
 
 export interface ClaudeToolResult {
   readonly type: "tool_result";
   readonly tool_use_id: string;
-  readonly content?: string | readonly unknown[];
-  readonly is_error?: boolean;
+  readonly content: string | readonly unknown[] | undefined;
+  readonly is_error: boolean;
 }
 
 interface Common {

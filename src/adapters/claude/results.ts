@@ -24,7 +24,7 @@ interface Told {
 export function onToolResult(state: State, { block, told, meta, subagent }: Told): Report[] {
   const call = block.tool_use_id;
   const tool = state.tools.get(call);
-  const failed = block.is_error === true;
+  const failed = block.is_error;
   const { output, images } = read(block.content);
   const name = tool?.name ?? "";
   const exit_code = failed && toolKind(name) === "command" ? exitCodeOf(output) : undefined;

@@ -1,5 +1,7 @@
 /** Agents that Codex spawns: threads of their own on the same connection, items of ours with `subagent` set. */
-import type { ItemHead, Report } from "../../core/report.ts";
+import { defined } from "../../core/defined.ts";
+import type { Report } from "../../core/report.ts";
+import { itemHead } from "../../core/report-builders.ts";
 import type { ItemOf } from "../../dialects/codex.ts";
 import type { ContentPart } from "../../protocol/items.ts";
 import { type State, type Thread, threadOf } from "./state.ts";
@@ -32,31 +34,25 @@ export function beginAgent(state: State, thread: Thread): Report[] {
   thread.working = true;
   thread.runs += 1;
   const content: ContentPart[] = [{ type: "status", label: "subagent", detail: thread.subagent?.name ?? thread.task }];
-  return [{ type: "open", item: { ...agentHead(thread), content } }, backgroundReport(state)];
+  const named = { key: agentKey(thread), native_item_id: thread.id, subagent: thread.subagent ?? undefined };
+  return [{ type: "open", item: itemHead("status", { ...named, content }) }, backgroundReport(state)];
 }
 
 export function endAgent(state: State, thread: Thread, { status }: { status: "completed" | "failed" }): Report[] {
   if (!thread.working) return [];
   thread.working = false;
-  return [{ type: "close", key: agentHead(thread).key, status }, backgroundReport(state)];
+  return [{ type: "close", key: agentKey(thread), status }, backgroundReport(state)];
 }
 
-const agentHead = ({ id, subagent, runs }: Thread): ItemHead => ({
-  key: `subagent/${id}/${runs}`,
-  native_item_id: id,
-  kind: "status",
-  role: "system",
-  ...(subagent !== null && { subagent }),
-  content: [],
-});
+const agentKey = ({ id, runs }: Thread): string => `subagent/${id}/${runs}`;
 
 /** All that goes on beside the foreground turn: agents at work, and commands that outlived their turn. */
 export function backgroundReport(state: State): Report {
   const agents = [...state.threads.values()]
     .filter(({ working, subagent }) => working && subagent !== null)
     .map(({ id, subagent, task }) => {
-      const callId = subagent?.parent_call_id ?? null;
-      return { id, kind: "subagent", title: subagent?.name ?? task, ...(callId !== null && { call_id: callId }) };
+      const call_id = subagent?.parent_call_id ?? undefined;
+      return defined({ id, kind: "subagent", title: subagent?.name ?? task, call_id });
     });
   return { type: "background", open: [...agents, ...state.background.values()] };
 }

@@ -1,5 +1,6 @@
 /** Our answers in Codex's words, and Codex's words in recordings as our answers. One table per kind of request. */
-import { isShape, type Shape } from "../../dialects/shape.ts";
+import { defined } from "../../core/defined.ts";
+import { shapeOf } from "../../dialects/shape.ts";
 import type { PermissionReply } from "../../protocol/commands.ts";
 import { answersIn, contentFrom, persistOf } from "./elicitation.ts";
 import type { Asked } from "./state.ts";
@@ -62,7 +63,7 @@ function elicited(params: unknown, given: Given): unknown {
   }
   if (given.reply === "reject") return { action: "decline", content: null };
   const persist = given.reply === "always" ? persistOf(params) : null;
-  return { action: "accept", content: {}, ...(persist !== null && { _meta: { persist } }) };
+  return { action: "accept", content: {}, ...defined({ _meta: persist === null ? undefined : { persist } }) };
 }
 
 /** Granting nothing is how this request is refused. */
@@ -115,8 +116,6 @@ const replies: ReadonlyMap<unknown, PermissionReply> = new Map([
   ["approved_for_session", "always"],
   ["amended", "always"],
 ]);
-
-const shapeOf = (value: unknown): Shape => (isShape(value) ? value : {});
 
 function answersSeen(params: unknown, answers: unknown): string[][] {
   const given = shapeOf(answers);

@@ -1,7 +1,8 @@
 /** What an MCP server asks through Codex: a form becomes questions, a bare yes or no a permission. */
+import { defined } from "../../core/defined.ts";
 import type { PermissionReport, QuestionReport } from "../../core/report.ts";
 import type { RequestOf } from "../../dialects/codex.ts";
-import { isShape, type Shape } from "../../dialects/shape.ts";
+import { type Shape, shapeOf } from "../../dialects/shape.ts";
 import type { Question } from "../../protocol/events.ts";
 
 type Elicitation = RequestOf<"mcpServer/elicitation/request">;
@@ -27,7 +28,8 @@ export function onElicitation(
       action: isLink ? "open_url" : "mcp",
       tool: call?.name ?? serverName,
       call_id,
-      input: { message, ...(isLink && { url }), ...toolInput(params._meta) },
+      // For the approval of a tool call Codex sends no form, but says which call it is about.
+      input: defined({ message, url: isLink ? url : undefined, arguments: shapeOf(params._meta).tool_params }),
       patterns: [isLink ? url : (call?.name ?? serverName)],
       metadata: { server: serverName },
     };
@@ -41,20 +43,12 @@ export function onElicitation(
   };
 }
 
-/** For the approval of a tool call Codex sends no form, but says which call it is about. */
-function toolInput(meta: unknown): Record<string, unknown> {
-  const fields = shapeOf(meta);
-  return fields.tool_params === undefined ? {} : { arguments: fields.tool_params };
-}
-
 type Property = readonly [name: string, shape: Shape];
 
 function propertiesOf(params: unknown): Property[] {
   const { requestedSchema } = shapeOf(params);
   return Object.entries(shapeOf(shapeOf(requestedSchema).properties)).map(([name, shape]) => [name, shapeOf(shape)]);
 }
-
-const shapeOf = (value: unknown): Shape => (isShape(value) ? value : {});
 
 function asQuestion(name: string, shape: Shape, message: string): Question {
   const { title, description, type } = shape;

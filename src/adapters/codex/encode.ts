@@ -1,5 +1,7 @@
 /** Commands → what we say to Codex. Prompts wait until the thread is there; everything is said in its own words. */
+
 import type { AgentCommand, Send } from "../../core/agent-io.ts";
+import { defined } from "../../core/defined.ts";
 import { unreachable } from "../../core/fold.ts";
 import type { Report } from "../../core/report.ts";
 import { answer, call } from "../../core/rpc.ts";
@@ -89,18 +91,12 @@ function turnSettings({ change, options, model: known }: State) {
   const mode = change.mode ?? options?.mode ?? null;
   const now = model ?? known;
   const effort = variant ?? options?.variant ?? null;
+  // A mode brings its own model and effort, so the present ones are said again.
+  const settings = { model: now, reasoning_effort: effort, developer_instructions: null };
   return {
-    ...(model !== undefined && { model }),
-    ...(variant !== undefined && { effort: variant }),
-    ...(permission_mode !== undefined && turnAccess(permission_mode)),
-    // A mode brings its own model and effort, so the present ones are said again.
-    ...(mode !== null &&
-      now !== null && {
-        collaborationMode: {
-          mode,
-          settings: { model: now, reasoning_effort: effort, developer_instructions: null },
-        },
-      }),
+    ...defined({ model, effort: variant }),
+    ...(permission_mode === undefined ? {} : turnAccess(permission_mode)),
+    ...defined({ collaborationMode: mode === null || now === null ? undefined : { mode, settings } }),
   };
 }
 

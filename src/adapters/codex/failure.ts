@@ -1,4 +1,5 @@
 /** Why a turn failed: Codex's error words → our end reasons and error codes. */
+import { defined } from "../../core/defined.ts";
 import type { EndReport, ErrorReport } from "../../core/report.ts";
 import type { TurnError } from "../../dialects/codex.ts";
 import { isShape, isString } from "../../dialects/shape.ts";
@@ -11,12 +12,12 @@ export function errorInfo(error: TurnError): ErrorInfo {
   return {
     message: body?.message ?? message,
     code: errorCode(error),
-    details: {
+    details: defined({
       codexErrorInfo: codexErrorInfo ?? null,
-      ...(body !== null && { body: message }),
-      ...(typeof additionalDetails === "string" && { additionalDetails }),
-      ...(status !== null && { http_status: status }),
-    },
+      body: body === null ? undefined : message,
+      additionalDetails: additionalDetails ?? undefined,
+      http_status: status ?? undefined,
+    }),
   };
 }
 

@@ -1,5 +1,7 @@
 /** From a fresh connection to a thread that takes prompts: initialize once per process, then start, resume or fork. */
+
 import type { AdapterInput, Send } from "../../core/agent-io.ts";
+import { defined } from "../../core/defined.ts";
 import type { LaunchOptions } from "../../core/launch.ts";
 import type { Report } from "../../core/report.ts";
 import { call, notify, type RpcFailure } from "../../core/rpc.ts";
@@ -49,7 +51,7 @@ export function openThread(state: State, at: number): Send[] {
   const method = known === null ? "thread/start" : forks ? "thread/fork" : "thread/resume";
   const params = {
     ...threadSettings(options),
-    ...(known !== null && { threadId: known, excludeTurns: true }),
+    ...defined({ threadId: known ?? undefined, excludeTurns: known === null ? undefined : true }),
   };
   const context = { type: "thread", resumed: known !== null } as const;
   const line = call(state.rpc, { method, params, context, at, timeoutMs: REQUEST_TIMEOUT_MS });
@@ -58,17 +60,17 @@ export function openThread(state: State, at: number): Send[] {
 
 function threadSettings(options: LaunchOptions) {
   const { directory, model, variant, permission_mode, system_prompt, mcp } = options;
-  const config = {
-    ...(variant !== null && { model_reasoning_effort: variant }),
-    ...(Object.keys(mcp).length > 0 && { mcp_servers: mcpConfig(mcp) }),
-  };
-  return {
+  const config = defined({
+    model_reasoning_effort: variant ?? undefined,
+    mcp_servers: Object.keys(mcp).length > 0 ? mcpConfig(mcp) : undefined,
+  });
+  return defined({
     cwd: directory,
     ...threadAccess(permission_mode),
-    ...(model !== null && { model }),
-    ...(system_prompt !== null && { developerInstructions: system_prompt }),
-    ...(Object.keys(config).length > 0 && { config }),
-  };
+    model: model ?? undefined,
+    developerInstructions: system_prompt ?? undefined,
+    config: Object.keys(config).length > 0 ? config : undefined,
+  });
 }
 
 /** The thread is there: it is announced, and takes what has waited for it. */
@@ -103,7 +105,7 @@ function announce(state: State, result: ThreadResult): Report {
       permission_mode: state.options?.permission_mode ?? permissionMode(result),
       tools: [],
     },
-    ...(typeof name === "string" && { title: name }),
+    title: name ?? undefined,
   };
 }
 

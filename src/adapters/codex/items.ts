@@ -1,6 +1,17 @@
 /** Items of a thread → items of the session: blocks of text and reasoning, tools, and the few that are neither. */
+import { defined } from "../../core/defined.ts";
 import { unreachable } from "../../core/fold.ts";
 import type { CloseReport, ItemHead, Report } from "../../core/report.ts";
+import {
+  closeCall,
+  emptyMessage,
+  itemHead,
+  type Named,
+  openCall,
+  resultHead,
+  resultKey,
+  whole,
+} from "../../core/report-builders.ts";
 import type { ItemOf, ParamsOf } from "../../dialects/codex.ts";
 import type { ContentPart } from "../../protocol/items.ts";
 import { backgroundReport, onActivity, onCollab } from "./agents.ts";
@@ -65,7 +76,7 @@ export function onItemCompleted(state: State, { threadId, turnId, item }: Params
       ];
     case "hookPrompt": {
       const content: ContentPart[] = item.fragments.map(({ text }) => ({ type: "text", text }));
-      return whole({ ...head(place, { kind: "system", role: "system" }), content });
+      return whole(itemHead("system", { ...named(place), content }));
     }
     case "enteredReviewMode":
       return notice(state, { thread, label: "Review started", detail: item.review });
@@ -85,21 +96,12 @@ export const placeOf = (
 
 const nativeId = ({ key, turnId }: Place): string => key.slice(turnId.length + 1);
 
-function head({ thread, turnId, key }: Place, { kind, role }: Pick<ItemHead, "kind" | "role">): ItemHead {
-  return {
-    key,
-    native_item_id: nativeId({ thread, turnId, key }),
-    kind,
-    role,
-    ...(thread.subagent !== null && { subagent: thread.subagent }),
-    content: [],
-  };
-}
-
-const whole = (item: ItemHead): Report[] => [
-  { type: "open", item },
-  { type: "close", key: item.key, status: "completed", content: item.content },
-];
+/** How the item at a place is named. */
+const named = (place: Place): Named => ({
+  key: place.key,
+  native_item_id: nativeId(place),
+  subagent: place.thread.subagent ?? undefined,
+});
 
 function userHead(place: Place, { content }: ItemOf<"userMessage">): ItemHead {
   const parts = content.map(({ type, text, url, path, name }): ContentPart => {
@@ -110,13 +112,11 @@ function userHead(place: Place, { content }: ItemOf<"userMessage">): ItemHead {
     if (path !== undefined) return { type: "file_ref", path, action: "read" };
     return { type: "text", text: url ?? name ?? "" };
   });
-  return { ...head(place, { kind: "message", role: "user" }), content: parts };
+  return itemHead("message", { ...named(place), role: "user", content: parts });
 }
 
-const compactionHead = (place: Place): ItemHead => ({
-  ...head(place, { kind: "system", role: "system" }),
-  content: [{ type: "status", label: "Context compacted" }],
-});
+const compactionHead = (place: Place): ItemHead =>
+  itemHead("system", { ...named(place), content: [{ type: "status", label: "Context compacted" }] });
 
 /** A message item, begun when it is not open yet. */
 export function openBlock(
@@ -126,18 +126,15 @@ export function openBlock(
   const { thread, key } = place;
   if (thread.blocks.has(key)) return [];
   thread.blocks.set(key, part);
-  return [{ type: "open", item: blockHead(place, { part, raw }), ...(synthetic && { synthetic }) }];
+  return [{ type: "open", item: blockHead(place, { part, raw }), synthetic }];
 }
 
 function blockHead(place: Place, { part, raw }: { part: "text" | "reasoning"; raw: boolean }): ItemHead {
   const { thread, key, turnId } = place;
   thread.stepUsed = true;
   thread.parent = key;
-  return {
-    ...head(place, { kind: "message", role: "assistant" }),
-    message_id: messageId(thread, turnId),
-    content: [blockPart({ part, raw, text: "" })],
-  };
+  const message_id = messageId(thread, turnId);
+  return itemHead("message", { ...named(place), message_id, content: [blockPart({ part, raw, text: "" })] });
 }
 
 /** Summaries are written for people; the raw chain of thought is shown only where it is switched on. */
@@ -190,42 +187,26 @@ function openTool(place: Place, { item, synthetic }: { item: ToolItem; synthetic
   });
   const byModel = !(item.type === "commandExecution" && item.source === "userShell");
   const out: Report[] = byModel ? ensureParent(place) : [];
-  const call: ItemHead = {
-    ...head(place, { kind: "tool_call", role: "assistant" }),
-    ...(byModel && { message_id: messageId(thread, place.turnId) }),
-    ...(byModel && thread.parent !== null && { parent: thread.parent }),
-    content: [{ ...part, arguments: "" }],
-  };
-  out.push({ type: "open", item: call, ...(synthetic && { synthetic }) });
-  if (called) out.push({ type: "close", key, status: "completed", content: [part] }, openResult(place, item));
+  const message = byModel ? { message_id: messageId(thread, place.turnId), parent: thread.parent ?? undefined } : {};
+  out.push({ ...openCall({ ...named(place), ...message }, part), synthetic });
+  if (called) out.push(closeCall(key, part), openResult(place, item));
   return out;
 }
 
-export const resultKey = (key: string): string => `${key}/result`;
-
-function openResult(place: Place, item: ToolItem): Report {
-  const content: ContentPart[] = [{ type: "tool_result", call_id: item.id, output: "", is_error: false }];
-  const result = head(place, { kind: "tool_result", role: "tool" });
-  return { type: "open", item: { ...result, key: resultKey(place.key), parent: place.key, content } };
-}
+const openResult = (place: Place, item: ToolItem): Report => ({
+  type: "open",
+  item: resultHead(named(place), item.id),
+});
 
 /** A model call that begins with a tool gets an empty message, so that the call has a parent. */
 function ensureParent(place: Place): Report[] {
   const { thread, turnId } = place;
   thread.stepUsed = true;
   if (thread.parent !== null) return [];
-  const key = `${messageId(thread, turnId)}/empty`;
-  thread.parent = key;
-  const item: ItemHead = {
-    ...head({ ...place, key }, { kind: "message", role: "assistant" }),
-    native_item_id: null,
-    message_id: messageId(thread, turnId),
-    content: [{ type: "text", text: "" }],
-  };
-  return [
-    { type: "open", item, synthetic: true },
-    { type: "close", key, status: "completed" },
-  ];
+  const message_id = messageId(thread, turnId);
+  thread.parent = `${message_id}/empty`;
+  const subagent = thread.subagent ?? undefined;
+  return emptyMessage({ key: thread.parent, message_id, subagent }, { synthetic: true });
 }
 
 function closeTool(state: State, place: Place, item: ToolItem): Report[] {
@@ -234,18 +215,12 @@ function closeTool(state: State, place: Place, item: ToolItem): Report[] {
   const called = thread.tools.get(key)?.called ?? true;
   thread.tools.delete(key);
   if (!called) {
-    out.push({ type: "close", key, status: "completed", content: [callPart(item)] }, openResult(place, item));
+    out.push(closeCall(key, callPart(item)), openResult(place, item));
   }
   const { output, is_error, exit_code, parts, denied } = resultOf(item);
-  const part: ContentPart = {
-    type: "tool_result",
-    call_id: item.id,
-    output,
-    is_error,
-    ...(exit_code !== undefined && { exit_code }),
-  };
+  const part = defined({ type: "tool_result" as const, call_id: item.id, output, is_error, exit_code });
   const status = is_error ? "failed" : "completed";
-  out.push({ type: "close", key: resultKey(key), status, content: [part, ...parts], ...(denied && { denied }) });
+  out.push({ type: "close", key: resultKey(key), status, content: [part, ...parts], denied });
   if (item.type === "collabAgentToolCall") out.push(...onCollab(state, item));
   if (state.background.delete(key)) out.push(backgroundReport(state));
   return out;

@@ -1,5 +1,7 @@
 /** How Codex is started, what it can do, and what our permission modes mean to it. Data, not a process. */
+
 import { type Capabilities, noCapabilities } from "../../core/capabilities.ts";
+import { defined } from "../../core/defined.ts";
 import type { Launch, LaunchOptions, McpServer } from "../../core/launch.ts";
 import type { PermissionMode } from "../../protocol/events.ts";
 
@@ -93,9 +95,7 @@ export const mcpConfig = (servers: Readonly<Record<string, McpServer>>): Record<
   Object.fromEntries(
     Object.entries(servers).map(([name, { command, args, env, url, headers }]) => [
       name,
-      command === undefined
-        ? { url, ...(headers !== undefined && { http_headers: headers }) }
-        : { command, ...(args !== undefined && { args }), ...(env !== undefined && { env }) },
+      command === undefined ? defined({ url, http_headers: headers }) : defined({ command, args, env }),
     ]),
   );
 

@@ -1,6 +1,7 @@
 /** The models that Codex knows, from the catalogue it carries: no login and no network are needed to read it. */
 import type { ModelSource } from "../../core/capabilities.ts";
-import { isShape, isString } from "../../dialects/shape.ts";
+import { defined } from "../../core/defined.ts";
+import { isNumber, isShape, isString, stringOf } from "../../dialects/shape.ts";
 import type { ModelSummary } from "../../protocol/resources.ts";
 
 export const models: ModelSource = { kind: "printed", args: ["debug", "models", "--bundled"], parse };
@@ -38,10 +39,12 @@ function summaryOf(entry: Entry): ModelSummary[] {
   return [
     {
       id: slug,
-      ...(isString(display_name) ? { name: display_name } : {}),
-      ...(variants.length === 0 ? {} : { variants }),
-      ...(isString(default_reasoning_level) ? { defaultVariant: default_reasoning_level } : {}),
-      ...(typeof context === "number" && context > 0 ? { limit: { context } } : {}),
+      ...defined({
+        name: stringOf(display_name),
+        variants: variants.length === 0 ? undefined : variants,
+        defaultVariant: stringOf(default_reasoning_level),
+        limit: isNumber(context) && context > 0 ? { context } : undefined,
+      }),
     },
   ];
 }

@@ -1,5 +1,6 @@
 /** What Codex tells in passing: warnings, hooks, reviews, reroutes. They are status items, never words of the model. */
 import type { ItemHead, Report } from "../../core/report.ts";
+import { itemHead, whole } from "../../core/report-builders.ts";
 import type { NotificationOf, ParamsOf } from "../../dialects/codex.ts";
 import { type State, type Thread, threadOf } from "./state.ts";
 
@@ -75,14 +76,7 @@ export function notice(
 ): Report[] {
   state.notices += 1;
   const key = `notice/${state.at}/${state.notices}`;
-  const item = {
-    ...statusHead({ key, nativeId: null, thread }),
-    content: [{ type: "status" as const, label, detail }],
-  };
-  const told: Report[] = [
-    { type: "open", item },
-    { type: "close", key, status: "completed" },
-  ];
+  const told = whole(statusOf({ key, native_item_id: null, thread, label, detail }));
   if (state.thread !== null) return told;
   state.early.push(...told);
   return [];
@@ -91,10 +85,13 @@ export function notice(
 export function onHook(state: State, { method, params }: NotificationOf<"hook/started" | "hook/completed">): Report[] {
   const { run, threadId } = params;
   const said = run.entries.map(({ text }) => text).filter((text) => text !== "");
-  const item: ItemHead = {
-    ...statusHead({ key: `hook/${run.id}`, nativeId: run.id, thread: threadOf(state, threadId) }),
-    content: [{ type: "status", label: `Hook ${run.eventName}`, detail: run.statusMessage ?? said.join("\n") }],
-  };
+  const item = statusOf({
+    key: `hook/${run.id}`,
+    native_item_id: run.id,
+    thread: threadOf(state, threadId),
+    label: `Hook ${run.eventName}`,
+    detail: run.statusMessage ?? said.join("\n"),
+  });
   if (method === "hook/started") return [{ type: "open", item }];
   const status = run.status === "completed" ? "completed" : "failed";
   return [{ type: "close", key: item.key, status, content: item.content, item }];
@@ -105,10 +102,8 @@ type ReviewLine = NotificationOf<"item/autoApprovalReview/started" | "item/autoA
 export function onReview(state: State, { method, params }: ReviewLine): Report[] {
   const { reviewId, review, threadId } = params;
   const detail = together(review.status, review.rationale);
-  const item: ItemHead = {
-    ...statusHead({ key: `review/${reviewId}`, nativeId: reviewId, thread: threadOf(state, threadId) }),
-    content: [{ type: "status", label: "Approval review", detail }],
-  };
+  const named = { key: `review/${reviewId}`, native_item_id: reviewId, thread: threadOf(state, threadId) };
+  const item = statusOf({ ...named, label: "Approval review", detail });
   if (method === "item/autoApprovalReview/started") return [{ type: "open", item }];
   const status = review.status === "approved" ? "completed" : "failed";
   return [{ type: "close", key: item.key, status, content: item.content, item }];
@@ -121,20 +116,21 @@ function onMcpStatus({ name, status, error }: ParamsOf<"mcpServer/startupStatus/
   return [{ type: "error", message, code: "mcp_server_failed", details: { server: name }, fatal: false }];
 }
 
-interface StatusOf {
+interface Status {
   readonly key: string;
-  readonly nativeId: string | null;
+  readonly native_item_id: string | null;
   readonly thread: Thread | null;
+  readonly label: string;
+  readonly detail: string;
 }
 
-const statusHead = ({ key, nativeId, thread }: StatusOf): ItemHead => ({
-  key,
-  native_item_id: nativeId,
-  kind: "status",
-  role: "system",
-  ...(thread !== null && thread.subagent !== null && { subagent: thread.subagent }),
-  content: [],
-});
+const statusOf = ({ key, native_item_id, thread, label, detail }: Status): ItemHead =>
+  itemHead("status", {
+    key,
+    native_item_id,
+    subagent: thread?.subagent ?? undefined,
+    content: [{ type: "status", label, detail }],
+  });
 
 const together = (first: string, second: string | null | undefined): string =>
   typeof second === "string" && second !== "" ? `${first}\n${second}` : first;

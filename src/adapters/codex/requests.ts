@@ -1,5 +1,7 @@
 /** What Codex asks of us → permissions and questions. What we cannot give is refused at once: it never waits. */
+
 import type { Send } from "../../core/agent-io.ts";
+import { defined } from "../../core/defined.ts";
 import { unreachable } from "../../core/fold.ts";
 import type { PermissionReport, Report } from "../../core/report.ts";
 import { answer, METHOD_NOT_FOUND, type RpcId, refuse, withdraw } from "../../core/rpc.ts";
@@ -86,8 +88,7 @@ function callOf(state: State, { threadId, serverName }: { threadId: string; serv
 const keyOf = ({ threadId, turnId }: { threadId: string; turnId?: string | null | undefined }, id: RpcId): string =>
   `${threadId}/${turnId ?? ""}/request/${id}`;
 
-const reasonOf = (reason: string | null | undefined): Record<string, unknown> =>
-  typeof reason === "string" ? { reason } : {};
+const reasonOf = (reason: string | null | undefined) => defined({ reason: reason ?? undefined });
 
 function onCommandApproval(id: RpcId, params: RequestOf<"item/commandExecution/requestApproval">): PermissionReport {
   const { itemId, kind, cwd, reason, networkApprovalContext, proposedExecpolicyAmendment } = params;
@@ -100,12 +101,9 @@ function onCommandApproval(id: RpcId, params: RequestOf<"item/commandExecution/r
     action,
     tool: "shell",
     call_id: itemId,
-    input: { command, ...(typeof cwd === "string" && { cwd }), ...(host !== undefined && { host }) },
+    input: defined({ command, cwd: cwd ?? undefined, host }),
     patterns: [host ?? command],
-    metadata: {
-      ...reasonOf(reason),
-      ...(Array.isArray(proposedExecpolicyAmendment) && { proposed_rule: proposedExecpolicyAmendment }),
-    },
+    metadata: { ...reasonOf(reason), ...defined({ proposed_rule: proposedExecpolicyAmendment ?? undefined }) },
   };
 }
 
@@ -126,7 +124,7 @@ function onFileApproval(
     call_id: itemId,
     input: { changes: changes.map(({ path, kind, diff }) => ({ path, kind: kind.type, diff })) },
     patterns: changes.map(({ path }) => path),
-    metadata: { ...reasonOf(reason), ...(typeof grantRoot === "string" && { grant_root: grantRoot }) },
+    metadata: { ...reasonOf(reason), ...defined({ grant_root: grantRoot ?? undefined }) },
   };
 }
 
@@ -167,11 +165,11 @@ function onUserInput(id: RpcId, params: RequestOf<"item/tool/requestUserInput">)
       multiple: false,
       custom: isOther === true || (options ?? []).length === 0,
     })),
-    metadata: {
-      ...(isBlocking === false && { blocking: false }),
-      ...(typeof autoResolutionMs === "number" && { resolves_by_itself_ms: autoResolutionMs }),
-      ...(secret.length > 0 && { secret }),
-    },
+    metadata: defined({
+      blocking: isBlocking === false ? false : undefined,
+      resolves_by_itself_ms: autoResolutionMs ?? undefined,
+      secret: secret.length > 0 ? secret : undefined,
+    }),
   };
 }
 

@@ -3,6 +3,7 @@ import type { AgentCommand } from "../../core/agent-io.ts";
 import type { LaunchOptions } from "../../core/launch.ts";
 import type { Report } from "../../core/report.ts";
 import { type RpcId, type RpcState, startRpc } from "../../core/rpc.ts";
+import { noTokens } from "../../core/tokens.ts";
 import type { FileChange } from "../../dialects/codex.ts";
 import type { SessionChange } from "../../protocol/commands.ts";
 import type { BackgroundWork, Tokens } from "../../protocol/events.ts";
@@ -149,8 +150,6 @@ export function threadOf(state: State, id: string): Thread {
 
 export const ownThread = (state: State): Thread | null =>
   state.thread === null ? null : (state.threads.get(state.thread) ?? null);
-
-export const noTokens = (): Tokens => ({ input: 0, output: 0, reasoning: 0, cache_read: 0, cache_write: 0 });
 
 /** The items of one model call share a message id: Codex has items, but no messages. */
 export const messageId = (thread: Thread, turnId: string): string => `${turnId}/${thread.modelStep}`;

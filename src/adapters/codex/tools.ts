@@ -1,4 +1,5 @@
 /** Codex items that are tools → the parts of a tool call and of its result. Pure: what an item says, nothing else. */
+import { defined } from "../../core/defined.ts";
 import { unreachable } from "../../core/fold.ts";
 import type { CodexItem, FileChange, ItemOf } from "../../dialects/codex.ts";
 import type { ContentPart, ToolCallPart, ToolKind } from "../../protocol/items.ts";
@@ -36,7 +37,7 @@ export const isTool = (item: CodexItem): item is ToolItem => toolTypes.has(item.
 export interface ToolResult {
   readonly output: string;
   readonly is_error: boolean;
-  readonly exit_code?: number;
+  readonly exit_code?: number | undefined;
   /** Files and images beside the text. */
   readonly parts: readonly ContentPart[];
   /** Somebody said no. */
@@ -107,7 +108,7 @@ function describe(item: ToolItem): Description {
         name: "web_search",
         kind: "web_search",
         title: query,
-        input: { query, ...(action != null && { action }) },
+        input: defined({ query, action: action ?? undefined }),
       };
     }
     case "imageView":
@@ -127,17 +128,15 @@ const qualified = (namespace: string | null | undefined, name: string): string =
   namespace === null || namespace === undefined || namespace === "" ? name : `${namespace}.${name}`;
 
 function describeCollab({ tool, prompt, receiverThreadIds }: ItemOf<"collabAgentToolCall">): Description {
-  const input = {
-    ...(typeof prompt === "string" && { prompt }),
-    ...(tool !== "spawnAgent" && receiverThreadIds.length > 0 && { agents: receiverThreadIds }),
-  };
+  const agents = tool !== "spawnAgent" && receiverThreadIds.length > 0 ? receiverThreadIds : undefined;
+  const input = defined({ prompt: prompt ?? undefined, agents });
   return { name: tool, kind: tool === "spawnAgent" ? "subagent" : "tool", title: prompt ?? tool, input };
 }
 
 const asInput = ({ path, kind, diff }: FileChange) => ({
   path,
   kind: kind.type,
-  ...(typeof kind.move_path === "string" && { move_path: kind.move_path }),
+  ...defined({ move_path: kind.move_path ?? undefined }),
   diff,
 });
 
@@ -192,7 +191,7 @@ function commandResult(item: ItemOf<"commandExecution">): ToolResult {
   return {
     output: aggregatedOutput ?? "",
     is_error: failed,
-    ...(typeof exitCode === "number" && { exit_code: exitCode }),
+    exit_code: exitCode ?? undefined,
     parts: reads.flatMap(({ path }): ContentPart[] =>
       typeof path === "string" ? [{ type: "file_ref", path, action: "read" }] : [],
     ),

@@ -1,7 +1,9 @@
 /** Turns of a thread: the own thread's are the session's, those of spawned agents are only their work. */
 import type { Send } from "../../core/agent-io.ts";
-import type { ItemHead, Report } from "../../core/report.ts";
+import type { Report } from "../../core/report.ts";
+import { itemHead, whole } from "../../core/report-builders.ts";
 import type { Thread as NativeThread, ParamsOf } from "../../dialects/codex.ts";
+import type { ContentPart } from "../../protocol/items.ts";
 import { beginAgent, endAgent } from "./agents.ts";
 import { clean, interrupt } from "./encode.ts";
 import { attemptOf, errorReport, failedEnd } from "./failure.ts";
@@ -34,7 +36,7 @@ export function startThread(state: State, thread: NativeThread): Report[] {
     type: "session",
     native_session_id: thread.id,
     metadata,
-    ...(typeof name === "string" && { title: name }),
+    title: name ?? undefined,
   });
 }
 
@@ -105,20 +107,11 @@ function changes(state: State, turnId: string): Report[] {
   state.diff = null;
   if (diff === null || diff === "") return [];
   const key = `${turnId}/diff`;
-  const item: ItemHead = {
-    key,
-    native_item_id: null,
-    kind: "status",
-    role: "system",
-    content: [
-      { type: "status", label: "Changes of this turn", detail: changedFiles(diff) },
-      { type: "json", json: { diff } },
-    ],
-  };
-  return [
-    { type: "open", item },
-    { type: "close", key, status: "completed" },
+  const content: ContentPart[] = [
+    { type: "status", label: "Changes of this turn", detail: changedFiles(diff) },
+    { type: "json", json: { diff } },
   ];
+  return whole(itemHead("status", { key, native_item_id: null, content }));
 }
 
 const changedFiles = (diff: string): string =>
@@ -154,5 +147,5 @@ export function onSettings(state: State, params: ParamsOf<"thread/settings/updat
   state.model = model;
   const mode = permissionMode({ approvalPolicy, sandbox: sandboxPolicy });
   // Live, the mode is what the session asked for; two of ours are one to Codex.
-  return [{ type: "session", model, ...(mode !== null && !isLive(state) && { permission_mode: mode }) }];
+  return [{ type: "session", model, permission_mode: mode !== null && !isLive(state) ? mode : undefined }];
 }

@@ -1,5 +1,7 @@
 /** Token counts: Codex repeats its thread's total after every model call and at other times; the gain is reported. */
 import type { UsageReport } from "../../core/report.ts";
+import { stepUsage } from "../../core/report-builders.ts";
+import { isZero, tokensBeyond } from "../../core/tokens.ts";
 import type { ParamsOf, TokenCounts } from "../../dialects/codex.ts";
 import type { Tokens } from "../../protocol/events.ts";
 import { endModelStep, messageId, type Thread } from "./state.ts";
@@ -13,10 +15,10 @@ export function onUsage(thread: Thread, params: ParamsOf<"thread/tokenUsage/upda
   if (thread.turn !== null) endModelStep(thread);
   // A resumed thread first repeats what it had: outside a turn all of it is old, inside all but the last call.
   if (counted === null && thread.turn === null) return [];
-  const before = counted ?? difference(total, tokensOf(params.tokenUsage.last));
-  const gained = difference(total, before);
-  if (Object.values(gained).every((count) => count === 0)) return [];
-  return [{ type: "usage", scope: "step", mode: "add", tokens: gained, ...(spoke && { message_id }) }];
+  const before = counted ?? tokensBeyond(total, tokensOf(params.tokenUsage.last));
+  const gained = tokensBeyond(total, before);
+  if (isZero(gained)) return [];
+  return [stepUsage({ tokens: gained, message_id: spoke ? message_id : undefined })];
 }
 
 /** `inputTokens` includes what came from the cache, `outputTokens` the reasoning. */
@@ -30,11 +32,3 @@ function tokensOf(counts: TokenCounts): Tokens {
     cache_write: cacheWrite,
   };
 }
-
-const difference = (total: Tokens, before: Tokens): Tokens => ({
-  input: Math.max(0, total.input - before.input),
-  output: Math.max(0, total.output - before.output),
-  reasoning: Math.max(0, total.reasoning - before.reasoning),
-  cache_read: Math.max(0, total.cache_read - before.cache_read),
-  cache_write: Math.max(0, total.cache_write - before.cache_write),
-});

@@ -1,5 +1,7 @@
 /** What OpenCode answers to what was asked beside turns. Its event stream says the same, before or after. */
+
 import type { Send } from "../../core/agent-io.ts";
+import { defined } from "../../core/defined.ts";
 import type { Report } from "../../core/report.ts";
 import type { OpenCodeMessage, OpenCodePart, OpenCodeSession } from "../../dialects/opencode.ts";
 import type { MessagePlace, Revert } from "../../protocol/events.ts";
@@ -39,12 +41,7 @@ export function onChanged(about: "revert" | "unrevert" | "share" | "unshare", in
 export function revertOf({ revert }: OpenCodeSession): Revert | null {
   if (revert === undefined) return null;
   const { messageID: message_id, partID, snapshot, diff } = revert;
-  return {
-    message_id,
-    ...(partID === undefined ? {} : { native_item_id: partID }),
-    ...(snapshot === undefined ? {} : { snapshot }),
-    ...(diff === undefined ? {} : { diff }),
-  };
+  return defined({ message_id, native_item_id: partID, snapshot, diff });
 }
 
 export const shareOf = ({ share }: OpenCodeSession) => (share === undefined ? null : { url: share.url });
@@ -53,7 +50,7 @@ export const shareOf = ({ share }: OpenCodeSession) => (share === undefined ? nu
 export function placeIn({ method, path }: { readonly method: string; readonly path: string }): MessagePlace | null {
   const [, message_id, native_item_id] = /^\/session\/[^/]+\/message\/([^/?]+)(?:\/part\/([^/?]+))?/.exec(path) ?? [];
   if (method !== "DELETE" || message_id === undefined) return null;
-  return { message_id, ...(native_item_id === undefined ? {} : { native_item_id }) };
+  return defined({ message_id, native_item_id });
 }
 
 export function onRemoval(state: State, id: string): Report[] {

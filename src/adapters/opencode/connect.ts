@@ -1,5 +1,7 @@
 /** Getting a session, learning from answers, and closing the gap after the event stream was cut: it has no replay. */
+
 import type { Send } from "../../core/agent-io.ts";
+import { defined } from "../../core/defined.ts";
 import type { LaunchOptions } from "../../core/launch.ts";
 import type { Report } from "../../core/report.ts";
 import type {
@@ -39,11 +41,11 @@ export function onConnected(state: State, options: LaunchOptions): Out {
   const { resume } = options;
   if (resume === null) {
     const permission = permissionRules(options.permission_mode);
-    const body = permission.length === 0 ? {} : { permission };
+    const body = defined({ permission: permission.length === 0 ? undefined : permission });
     return [ask(state, "create", { path: "/session", body, vital: true })];
   }
   if (options.fork) {
-    const body = options.fork_at === null ? {} : { messageID: options.fork_at };
+    const body = defined({ messageID: options.fork_at ?? undefined });
     return [ask(state, "create", { path: `/session/${resume}/fork`, body, vital: true })];
   }
   return [ask(state, "resume", { method: "GET", path: `/session/${resume}`, vital: true })];

@@ -1,5 +1,7 @@
 /** What we ask of OpenCode: one HTTP request per command. Until our session has an id, commands wait. */
+
 import type { AgentCommand, Send } from "../../core/agent-io.ts";
+import { defined } from "../../core/defined.ts";
 import { unreachable } from "../../core/fold.ts";
 import type { LaunchOptions } from "../../core/launch.ts";
 import type { Report } from "../../core/report.ts";
@@ -22,7 +24,7 @@ export function encode(state: State, command: AgentCommand): Out {
       return [...startTurn(state), sendPrompt(state, { root, prompt: command.prompt })];
     case "permission.reply": {
       const { reply, message } = command;
-      const body = { reply, ...(message === undefined ? {} : { message }) };
+      const body = defined({ reply, message });
       return [ask(state, "other", { path: `/permission/${command.key}/reply`, body })];
     }
     case "question.reply":
@@ -76,8 +78,7 @@ export function ask(
     id,
     method,
     path: `${path}${directory}`,
-    ...(body === undefined ? {} : { body }),
-    ...(vital === true ? { vital } : {}),
+    ...defined({ body, vital: vital === true ? vital : undefined }),
   };
 }
 
@@ -104,10 +105,12 @@ function sendPrompt(state: State, { root, prompt }: { root: string; prompt: Prom
     command: command.name,
     arguments: command.arguments,
     ...ownId(prompt),
-    ...(model === null ? {} : { model }),
-    ...(variant === null ? {} : { variant }),
-    ...(mode === null ? {} : { agent: mode }),
-    ...(prompt.attachments.length === 0 ? {} : { parts: prompt.attachments.map(filePart) }),
+    ...defined({
+      model: model ?? undefined,
+      variant: variant ?? undefined,
+      agent: mode ?? undefined,
+      parts: prompt.attachments.length === 0 ? undefined : prompt.attachments.map(filePart),
+    }),
   };
   return ask(state, "work", { path: `/session/${root}/command`, body });
 }
@@ -120,24 +123,27 @@ function promptBody(state: State, prompt: Prompt) {
   return {
     parts: [...text, ...others],
     ...ownId(prompt),
-    ...(model === null ? {} : { model: splitModel(model) }),
-    ...(variant === null ? {} : { variant }),
-    ...(mode === null ? {} : { agent: mode }),
-    ...(system === undefined || system === null ? {} : { system }),
-    ...(format === undefined ? {} : { format }),
-    ...(tools === undefined ? {} : { tools }),
+    ...defined({
+      model: model === null ? undefined : splitModel(model),
+      variant: variant ?? undefined,
+      agent: mode ?? undefined,
+      system: system ?? undefined,
+      format,
+      tools,
+    }),
   };
 }
 
 /** OpenCode takes a client's own message id if it has the right form. */
-const ownId = ({ client_id }: Prompt) => (client_id?.startsWith("msg_") === true ? { messageID: client_id } : {});
+const ownId = ({ client_id }: Prompt) =>
+  defined({ messageID: client_id?.startsWith("msg_") === true ? client_id : undefined });
 
 function sendAsk(state: State, { root, asked }: { root: string; asked: Ask }): Request {
   const session = `/session/${root}`;
   switch (asked.word) {
     case "revert": {
       const { message_id: messageID, native_item_id: partID } = asked;
-      const body = { messageID, ...(partID === undefined ? {} : { partID }) };
+      const body = defined({ messageID, partID });
       return ask(state, "revert", { path: `${session}/revert`, body });
     }
     case "unrevert":
@@ -151,7 +157,7 @@ function sendAsk(state: State, { root, asked }: { root: string; asked: Ask }): R
       const message = `${session}/message/${encodeURIComponent(message_id)}`;
       const path = native_item_id === undefined ? message : `${message}/part/${encodeURIComponent(native_item_id)}`;
       const send = ask(state, "removal", { method: "DELETE", path });
-      state.removals.set(send.id, { message_id, ...(native_item_id === undefined ? {} : { native_item_id }) });
+      state.removals.set(send.id, defined({ message_id, native_item_id }));
       return send;
     }
     case "note": {

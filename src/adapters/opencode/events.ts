@@ -2,9 +2,12 @@
  * OpenCode's events → reports. They name their session and message, so nearly all state is about which parts are open;
  * what began and ended is in turns.ts, parts in parts.ts and tools.ts, child sessions in subagents.ts.
  */
+
 import type { Send } from "../../core/agent-io.ts";
+import { defined } from "../../core/defined.ts";
 import { unreachable } from "../../core/fold.ts";
 import type { Report } from "../../core/report.ts";
+import { itemHead, statusHead, stepUsage, whole } from "../../core/report-builders.ts";
 import type {
   OpenCodeEventOf,
   OpenCodePart,
@@ -18,19 +21,7 @@ import type {
 import type { OpenCodePayload } from "../../dialects/opencode-stream.ts";
 import type { Todo } from "../../protocol/events.ts";
 import { onRemoved, revertOf, shareOf } from "./asks.ts";
-import {
-  addMessage,
-  byUser,
-  headOf,
-  isPast,
-  isRoot,
-  messageFor,
-  onDelta,
-  onFile,
-  onPatch,
-  onWords,
-  whole,
-} from "./parts.ts";
+import { addMessage, byUser, headOf, isPast, isRoot, messageFor, onDelta, onFile, onPatch, onWords } from "./parts.ts";
 import { isQuiet } from "./quiet.ts";
 import { finishPart, isDone, messageOf, type State, threadOf } from "./state.ts";
 import { childOf, hold, link, onChildCreated, openSubagent } from "./subagents.ts";
@@ -145,14 +136,9 @@ export function sessionReport(state: State, info: OpenCodeSession): Report {
   return {
     type: "session",
     native_session_id: id,
-    metadata: {
-      agent: "opencode",
-      ...(version === undefined ? {} : { agent_version: version }),
-      ...(directory === undefined ? {} : { directory }),
-      ...(named === undefined ? {} : { model: named }),
-    },
-    ...(title === undefined || isPlaceholder(title) ? {} : { title }),
-    ...(agent === undefined ? {} : { mode: agent }),
+    metadata: defined({ agent: "opencode", agent_version: version, directory, model: named }),
+    title: title === undefined || isPlaceholder(title) ? undefined : title,
+    mode: agent,
     revert: revertOf(info),
     share: shareOf(info),
   };
@@ -163,8 +149,8 @@ const isPlaceholder = (title: string): boolean => /^New session - \d{4}-\d\d-\d\
 
 function onDeleted(state: State, info: OpenCodeSession): Out {
   if (info.id !== state.root) return [];
-  const content = [{ type: "status" as const, label: "deleted", detail: "OpenCode has deleted this session." }];
-  return whole({ key: `deleted/${info.id}`, native_item_id: info.id, kind: "status", role: "system", content });
+  const named = { key: `deleted/${info.id}`, native_item_id: info.id };
+  return whole(statusHead({ ...named, label: "deleted", detail: "OpenCode has deleted this session." }));
 }
 
 function onMessage(state: State, { properties }: OpenCodeEventOf<"message.updated">): Out {
@@ -230,17 +216,8 @@ function onStepFinish(state: State, part: OpenCodeStepFinishPart): Out {
   if (isDone(state, part.id)) return [];
   finishPart(state, { part: part.id, message: messageFor(state, part) });
   const { input, output, reasoning, cache } = part.tokens;
-  return [
-    {
-      type: "usage",
-      scope: "step",
-      mode: "add",
-      tokens: { input, output, reasoning, cache_read: cache.read, cache_write: cache.write },
-      cost_usd: part.cost,
-      finish: part.reason,
-      message_id: part.messageID,
-    },
-  ];
+  const tokens = { input, output, reasoning, cache_read: cache.read, cache_write: cache.write };
+  return [stepUsage({ tokens, cost_usd: part.cost, finish: part.reason, message_id: part.messageID })];
 }
 
 /** The conversation is being summarised; the summary itself comes as an assistant message of its own. */
@@ -259,12 +236,12 @@ function onSubtask(state: State, part: Extract<OpenCodePart, { type: "subtask" }
   const message = messageFor(state, part);
   finishPart(state, { part: part.id, message });
   const { prompt, description, agent, command } = part;
-  const subtask = { prompt, description, agent, ...(command === undefined ? {} : { command }) };
+  const subtask = defined({ prompt, description, agent, command });
   const content = [
     { type: "text" as const, text: prompt },
     { type: "json" as const, json: { subtask } },
   ];
-  const reports = whole({ ...headOf(state, { part, message }), kind: "message", role: "user", content });
+  const reports = whole(itemHead("message", { ...headOf(state, { part, message }), role: "user", content }));
   return byUser(state, { message, reports });
 }
 
@@ -280,7 +257,7 @@ function onPermission(state: State, asked: OpenCodePermission): Report {
     call_id: tool?.callID ?? null,
     input: metadata?.input ?? metadata ?? {},
     patterns,
-    ...(always === undefined ? {} : { metadata: { always } }),
+    metadata: always === undefined ? undefined : { always },
   };
 }
 
@@ -296,12 +273,9 @@ function onQuestion(asked: OpenCodeQuestion): Report {
     call_id: asked.tool?.callID ?? null,
     questions: asked.questions.map((one, index) => ({
       id: `${asked.id}/${index}`,
-      ...(one.header === undefined ? {} : { header: one.header }),
+      ...defined({ header: one.header }),
       question: one.question,
-      options: one.options.map(({ label, description }) => ({
-        label,
-        ...(description === undefined ? {} : { description }),
-      })),
+      options: one.options.map(({ label, description }) => defined({ label, description })),
       multiple: one.multiple ?? false,
       // OpenCode takes an answer in one's own words unless it says otherwise.
       custom: one.custom ?? true,
@@ -316,9 +290,5 @@ const todoStates: ReadonlyMap<string, Todo["status"]> = new Map<string, Todo["st
   ["cancelled", "cancelled"],
 ]);
 
-const todoOf = ({ id, content, status, priority }: OpenCodeTodo, index: number): Todo => ({
-  id: id ?? String(index + 1),
-  content,
-  status: todoStates.get(status) ?? "pending",
-  ...(priority === undefined ? {} : { priority }),
-});
+const todoOf = ({ id, content, status, priority }: OpenCodeTodo, index: number): Todo =>
+  defined({ id: id ?? String(index + 1), content, status: todoStates.get(status) ?? "pending", priority });

@@ -1,4 +1,5 @@
 /** How to reach OpenCode: one server for all sessions with the same environment, or one that runs already. */
+import { defined } from "../../core/defined.ts";
 import type { Launch, LaunchOptions, McpServer } from "../../core/launch.ts";
 
 /** A session's environment may name a server that runs already, and the password of either kind. */
@@ -29,7 +30,7 @@ export function launch(options: LaunchOptions): Launch {
     // Without one of the session's own, a password of the surroundings would lock us out of our own server.
     [PASSWORD_VARIABLE]: password ?? "",
     OPENCODE_DISABLE_AUTOUPDATE: "1",
-    ...(config === null ? {} : { [CONFIG_VARIABLE]: config }),
+    ...defined({ [CONFIG_VARIABLE]: config ?? undefined }),
   };
   return {
     kind: "http",
@@ -40,8 +41,7 @@ export function launch(options: LaunchOptions): Launch {
     ready: "listening on (https?://\\S+)",
     events: "/global/event",
     shared: "server",
-    ...(url === undefined ? {} : { url }),
-    ...(password === undefined ? {} : { login: { user: "opencode", password } }),
+    ...defined({ url, login: password === undefined ? undefined : { user: "opencode", password } }),
   };
 }
 
@@ -53,11 +53,6 @@ function configFor(mcp: LaunchOptions["mcp"]): string | null {
 }
 
 function mcpConfig({ command, args, env, url, headers }: McpServer): unknown {
-  if (url !== undefined) return { type: "remote", url, enabled: true, ...(headers === undefined ? {} : { headers }) };
-  return {
-    type: "local",
-    command: [command ?? "", ...(args ?? [])],
-    enabled: true,
-    ...(env === undefined ? {} : { environment: env }),
-  };
+  if (url !== undefined) return defined({ type: "remote", url, enabled: true, headers });
+  return defined({ type: "local", command: [command ?? "", ...(args ?? [])], enabled: true, environment: env });
 }

@@ -1,6 +1,8 @@
 /** The models that OpenCode can reach as it is configured: a line `provider/model` each, then what it knows of it. */
+
 import type { ModelSource } from "../../core/capabilities.ts";
-import { isShape, isString, type Shape } from "../../dialects/shape.ts";
+import { defined } from "../../core/defined.ts";
+import { type Shape, shapeOf, stringOf } from "../../dialects/shape.ts";
 import type { ModelSummary } from "../../protocol/resources.ts";
 
 export const models: ModelSource = { kind: "printed", args: ["models", "--verbose"], parse };
@@ -28,12 +30,12 @@ function described(text: string): Omit<ModelSummary, "id"> {
     ...positive(shapeOf(about.cost), { input: "input", output: "output" }),
     ...positive(shapeOf(shapeOf(about.cost).cache), { read: "cacheRead", write: "cacheWrite" }),
   };
-  return {
-    ...(isString(name) ? { name } : {}),
-    ...(names.length === 0 ? {} : { variants: names }),
-    ...(Object.keys(limit).length === 0 ? {} : { limit }),
-    ...(Object.keys(cost).length === 0 ? {} : { cost }),
-  };
+  return defined({
+    name: stringOf(name),
+    variants: names.length === 0 ? undefined : names,
+    limit: Object.keys(limit).length === 0 ? undefined : limit,
+    cost: Object.keys(cost).length === 0 ? undefined : cost,
+  });
 }
 
 function parsed(text: string): Shape {
@@ -43,8 +45,6 @@ function parsed(text: string): Shape {
     return {};
   }
 }
-
-const shapeOf = (value: unknown): Shape => (isShape(value) ? value : {});
 
 /** OpenCode says 0 for what it does not know. */
 function positive(fields: Shape, names: Readonly<Record<string, string>>): Record<string, number> {

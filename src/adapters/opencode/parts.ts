@@ -1,5 +1,6 @@
 /** OpenCode's message parts as items: text and reasoning are messages, a tool part is a call and its result. */
-import type { ItemHead, Report } from "../../core/report.ts";
+import type { Report } from "../../core/report.ts";
+import { itemHead, type Named, whole } from "../../core/report-builders.ts";
 import type {
   OpenCodeFilePart,
   OpenCodeMessage,
@@ -47,14 +48,9 @@ export const isPast = (state: State, { sessionID, time }: OpenCodeMessage): bool
 export function headOf(
   state: State,
   { part, message }: { part: Pick<OpenCodePart, "id" | "messageID">; message: Message },
-): Pick<ItemHead, "key" | "native_item_id" | "message_id" | "subagent"> {
+): Named {
   const { subagent } = threadOf(state, message.thread);
-  return {
-    key: part.id,
-    native_item_id: part.id,
-    message_id: part.messageID,
-    ...(subagent === null ? {} : { subagent }),
-  };
+  return { key: part.id, message_id: part.messageID, subagent: subagent ?? undefined };
 }
 
 type Words = OpenCodeTextPart | OpenCodeReasoningPart;
@@ -116,13 +112,9 @@ function openWords(
 ): OpenWords {
   const known = state.parts.get(part.id);
   if (known !== undefined && known.type !== "tool") return known;
-  const head: ItemHead = {
-    ...headOf(state, { part, message }),
-    kind: message.summary ? "system" : "message",
-    role: message.summary ? "system" : "assistant",
-    content: [wordsPart(part.type, "")],
-  };
-  out.push({ type: "open", item: head, ...(synthetic === true ? { synthetic } : {}) });
+  const named = headOf(state, { part, message });
+  const item = itemHead(message.summary ? "system" : "message", { ...named, content: [wordsPart(part.type, "")] });
+  out.push({ type: "open", item, synthetic });
   const words: OpenWords = { type: part.type, sent: 0, torn: state.rereading };
   state.parts.set(part.id, words);
   message.open.add(part.id);
@@ -137,12 +129,8 @@ const wordsPart = (type: "text" | "reasoning", text: string): ContentPart =>
 function onUserText(state: State, { part, message }: { part: Words; message: Message }): Report[] {
   finishPart(state, { part: part.id, message });
   const added = part.type === "text" && part.synthetic === true;
-  const item: ItemHead = {
-    ...headOf(state, { part, message }),
-    kind: added ? "system" : "message",
-    role: added ? "system" : "user",
-    content: [{ type: "text", text: part.text }],
-  };
+  const said = { ...headOf(state, { part, message }), content: [{ type: "text" as const, text: part.text }] };
+  const item = added ? itemHead("system", said) : itemHead("message", { ...said, role: "user" });
   return byUser(state, { message, reports: whole(item) });
 }
 
@@ -154,23 +142,13 @@ export function byUser(state: State, { message, reports }: { message: Message; r
   return [];
 }
 
-/** An item that comes all at once. */
-export const whole = (item: ItemHead): Report[] => [
-  { type: "open", item },
-  { type: "close", key: item.key, status: "completed", content: item.content },
-];
-
 /** A file given with a prompt, or made by the model. */
 export function onFile(state: State, part: OpenCodeFilePart): Report[] {
   if (isDone(state, part.id)) return [];
   const message = messageFor(state, part);
   finishPart(state, { part: part.id, message });
-  const item: ItemHead = {
-    ...headOf(state, { part, message }),
-    kind: "message",
-    role: message.role,
-    content: [fileContent(part)],
-  };
+  const named = headOf(state, { part, message });
+  const item = itemHead("message", { ...named, role: message.role, content: [fileContent(part)] });
   return message.role === "user" ? byUser(state, { message, reports: whole(item) }) : whole(item);
 }
 
@@ -202,7 +180,7 @@ export function onPatch(state: State, part: Extract<OpenCodePart, { type: "patch
   const files = part.files.filter((file) => !message.files.has(file));
   if (files.length === 0) return [];
   const content = files.map((path): ContentPart => ({ type: "file_ref", path, action: "patch" }));
-  return whole({ ...headOf(state, { part, message }), kind: "message", role: "assistant", content });
+  return whole(itemHead("message", { ...headOf(state, { part, message }), content }));
 }
 
 /** The message is over: what it was still writing is closed with what was said. */

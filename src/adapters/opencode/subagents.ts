@@ -1,5 +1,7 @@
 /** Subagents: OpenCode runs a task as a child session. Its items are items of ours, named after the child. */
+import { defined } from "../../core/defined.ts";
 import type { Report } from "../../core/report.ts";
+import { statusHead } from "../../core/report-builders.ts";
 import type { OpenCodeSession, OpenCodeSessionEvent, OpenCodeToolPart } from "../../dialects/opencode.ts";
 import type { Subagent } from "../../protocol/items.ts";
 import { type State, type Thread, threadOf } from "./state.ts";
@@ -27,8 +29,8 @@ export function link(
 ): OpenCodeSessionEvent[] {
   const waiting = state.unlinked.get(child);
   const known = state.threads.get(child);
-  const called = waiting?.name ?? name ?? known?.subagent?.name ?? null;
-  const subagent: Subagent = { id: child, parent_call_id: callId, ...(called === null ? {} : { name: called }) };
+  const called = waiting?.name ?? name ?? known?.subagent?.name;
+  const subagent: Subagent = defined({ id: child, parent_call_id: callId, name: called });
   if (known !== undefined) {
     // A child that is put to work again belongs to its new call.
     if (callId !== null && !known.busy) known.subagent = subagent;
@@ -72,21 +74,9 @@ export function openSubagent(state: State, thread: Thread): Report[] {
   thread.shown = true;
   thread.runs += 1;
   const parent = callKey(state, subagent.parent_call_id);
-  const content = [{ type: "status" as const, label: "subagent", detail: subagent.name ?? thread.id }];
-  return [
-    {
-      type: "open",
-      item: {
-        key: keyOf(thread),
-        native_item_id: thread.id,
-        kind: "status",
-        role: "system",
-        subagent,
-        content,
-        ...(parent === null ? {} : { parent }),
-      },
-    },
-  ];
+  const named = { key: keyOf(thread), native_item_id: thread.id, subagent, parent: parent ?? undefined };
+  const item = statusHead({ ...named, label: "subagent", detail: subagent.name ?? thread.id });
+  return [{ type: "open", item }];
 }
 
 export function closeSubagent({ thread, failed }: { thread: Thread; failed: boolean }): Report[] {

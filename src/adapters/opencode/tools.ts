@@ -1,21 +1,29 @@
 /**
  * Tool parts: a call when its arguments are known, a result that grows while the tool runs, and the files it touched.
  */
-import type { ItemHead, Report } from "../../core/report.ts";
+import { defined } from "../../core/defined.ts";
+import type { Report } from "../../core/report.ts";
+import {
+  closeCall,
+  emptyMessage,
+  openCall,
+  resultHead,
+  resultKey,
+  statusHead,
+  whole,
+} from "../../core/report-builders.ts";
 import type { OpenCodeToolPart, OpenCodeToolState } from "../../dialects/opencode.ts";
 import type { ContentPart, ToolCallPart, ToolKind, ToolResultPart } from "../../protocol/items.ts";
-import { headOf, messageFor, whole } from "./parts.ts";
+import { headOf, messageFor } from "./parts.ts";
 import { finishPart, isDone, type Message, type Part, type State, threadOf } from "./state.ts";
 
 type ToolOpen = Extract<Part, { callId: string }>;
-
-export const resultKey = (part: string): string => `${part}/result`;
 
 export function onTool(state: State, part: OpenCodeToolPart): Report[] {
   if (isDone(state, part.id)) return [];
   const message = messageFor(state, part);
   const out: Report[] = [];
-  const tool = openCall(state, { part, message, out });
+  const tool = beginTool(state, { part, message, out });
   if (part.state.status === "pending") return out;
   if (!tool.running) out.push(...startResult(state, { part, message, tool }));
   if (part.state.status === "running") out.push(...newOutput(part, tool));
@@ -24,44 +32,25 @@ export function onTool(state: State, part: OpenCodeToolPart): Report[] {
 }
 
 /** The first sight of a call. Quirk: an unknown tool is renamed `invalid` later on; its first name stays. */
-function openCall(
+function beginTool(
   state: State,
   { part, message, out }: { part: OpenCodeToolPart; message: Message; out: Report[] },
 ): ToolOpen {
   const known = state.parts.get(part.id);
   if (known?.type === "tool") return known;
-  if (message.latest === null) out.push(...emptyMessage(state, { part, message }));
+  if (message.latest === null) out.push(...parentFor(state, { part, message }));
   const tool: ToolOpen = { type: "tool", name: part.tool, callId: part.callID, running: false, output: "" };
   state.parts.set(part.id, tool);
   message.open.add(part.id);
-  const content = [callPart(tool, { arguments: "", title: part.tool })];
-  out.push({ type: "open", item: toolHead(state, { part, message, kind: "tool_call", content }) });
+  const call = { ...headOf(state, { part, message }), parent: message.latest ?? undefined };
+  out.push(openCall(call, callPart(tool, { arguments: "", title: part.tool })));
   return tool;
 }
 
 /** A message that begins with a call has no words, and the call needs a parent. */
-function emptyMessage(state: State, { part, message }: { part: OpenCodeToolPart; message: Message }): Report[] {
-  const key = `${part.messageID}/empty`;
-  message.latest = key;
-  const head = headOf(state, { part, message });
-  const content = [{ type: "text" as const, text: "" }];
-  return whole({ ...head, key, native_item_id: null, kind: "message", role: "assistant", content });
-}
-
-function toolHead(
-  state: State,
-  {
-    part,
-    message,
-    kind,
-    content,
-  }: { part: OpenCodeToolPart; message: Message; kind: "tool_call" | "tool_result"; content: ContentPart[] },
-): ItemHead {
-  const head = headOf(state, { part, message });
-  const role = kind === "tool_call" ? "assistant" : "tool";
-  const parent = kind === "tool_call" ? message.latest : part.id;
-  const key = kind === "tool_call" ? part.id : resultKey(part.id);
-  return { ...head, key, kind, role, content, ...(parent === null ? {} : { parent }) };
+function parentFor(state: State, { part, message }: { part: OpenCodeToolPart; message: Message }): Report[] {
+  message.latest = `${part.messageID}/empty`;
+  return emptyMessage({ ...headOf(state, { part, message }), key: message.latest }, { synthetic: false });
 }
 
 const callPart = (tool: ToolOpen, rest: { arguments: string; title: string }): ToolCallPart => ({
@@ -87,10 +76,9 @@ function startResult(
   const { input } = part.state;
   const cut = part.state.status === "error" && Object.keys(input).length === 0;
   const call = callPart(tool, { arguments: JSON.stringify(input), title: titleOf(part) });
-  const content = [resultPart(tool, { output: "", is_error: false })];
   return [
-    { type: "close", key: part.id, status: cut ? "failed" : "completed", content: [call] },
-    { type: "open", item: toolHead(state, { part, message, kind: "tool_result", content }) },
+    { ...closeCall(part.id, call), status: cut ? "failed" : "completed" },
+    { type: "open", item: resultHead(headOf(state, { part, message }), tool.callId) },
   ];
 }
 
@@ -118,7 +106,7 @@ function finishTool(
     const result = resultPart(tool, {
       output: done.output,
       is_error: failed,
-      ...(typeof exit === "number" ? { exit_code: exit } : {}),
+      ...defined({ exit_code: exit ?? undefined }),
     });
     const files = filesOf(part);
     for (const file of files) if (file.type === "file_ref") message.files.add(file.path);
@@ -151,10 +139,9 @@ function deniedByRule(
   state: State,
   { part, message, output }: { part: OpenCodeToolPart; message: Message; output: string },
 ): Report[] {
-  const head = headOf(state, { part, message });
-  const content = [{ type: "status" as const, label: "denied", detail: output.split("\n", 1)[0] ?? output }];
-  const key = `${part.id}/denied`;
-  return whole({ ...head, key, native_item_id: null, kind: "status", role: "system", parent: part.id, content });
+  const place = { ...headOf(state, { part, message }), native_item_id: null, parent: part.id };
+  const detail = output.split("\n", 1)[0] ?? output;
+  return whole(statusHead({ ...place, key: `${part.id}/denied`, label: "denied", detail }));
 }
 
 function metadataOf(state: OpenCodeToolState): Readonly<Record<string, unknown>> {
@@ -252,7 +239,7 @@ function changed({
   metadata: Readonly<Record<string, unknown>>;
 }): ContentPart {
   const diff = textIn(metadata, "diff");
-  return { type: "file_ref", path, action, change, ...(diff === null ? {} : { diff }) };
+  return defined({ type: "file_ref", path, action, change, diff: diff ?? undefined });
 }
 
 const changes: ReadonlyMap<unknown, Change> = new Map<unknown, Change>([
@@ -274,7 +261,7 @@ function patched(metadata: Readonly<Record<string, unknown>>): ContentPart[] {
     const diff = textIn(fields, "diff") ?? textIn(fields, "patch");
     if (path === null) continue;
     const change = changes.get(fields.type) ?? "update";
-    out.push({ type: "file_ref", path, action: "patch", change, ...(diff === null ? {} : { diff }) });
+    out.push(defined({ type: "file_ref", path, action: "patch", change, diff: diff ?? undefined }));
   }
   return out;
 }

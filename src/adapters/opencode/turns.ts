@@ -4,9 +4,10 @@
  */
 import type { Send } from "../../core/agent-io.ts";
 import type { EndReport, Report } from "../../core/report.ts";
+import { itemHead, whole } from "../../core/report-builders.ts";
 import type { OpenCodeAssistantMessage, OpenCodeError, OpenCodeStatus } from "../../dialects/opencode.ts";
 import { sendAbort } from "./encode.ts";
-import { addMessage, closeWords, headOf, isPast, isRoot, whole } from "./parts.ts";
+import { addMessage, closeWords, headOf, isPast, isRoot } from "./parts.ts";
 import { finishPart, isDone, type Message, messageOf, type State, type Thread, threadOf, turnPage } from "./state.ts";
 import { closeSubagent, openSubagent } from "./subagents.ts";
 
@@ -203,11 +204,5 @@ function onStructured(
   if (isDone(state, key)) return [];
   finishPart(state, { part: key, message });
   const head = headOf(state, { part: { id: key, messageID: id }, message });
-  return whole({
-    ...head,
-    native_item_id: null,
-    kind: "message",
-    role: "assistant",
-    content: [{ type: "json", json }],
-  });
+  return whole(itemHead("message", { ...head, native_item_id: null, content: [{ type: "json", json }] }));
 }
