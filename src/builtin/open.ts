@@ -8,6 +8,7 @@ import { childEnvironment } from "../runtime/agent/environment.ts";
 import type { BuiltinOptions } from "./agent.ts";
 import { realDirectory } from "./confine.ts";
 import { outputFolder } from "./outputs.ts";
+import { isProviderKey } from "./providers.ts";
 import { openBuiltinSession, type Session } from "./session.ts";
 import { noHooks } from "./session-context.ts";
 import { findRipgrep } from "./tools/ripgrep.ts";
@@ -41,14 +42,12 @@ async function outputDirectory({ outputs }: BuiltinOptions, { options }: InProce
   return realDirectory(outputFolder({ outputs: folder, session: options.session_id }));
 }
 
-/** Keys of model providers: the agent's own, and none of a command's business. */
-const keyNames =
-  /^(ANTHROPIC|OPENAI|GOOGLE_GENERATIVE_AI|GEMINI|CLAUDE|CODEX|OPENCODE|AMP)_.*(KEY|TOKEN|SECRET|PASSWORD)$/;
-
-function commandEnvironment({ environment, passEnv = [] }: BuiltinOptions, { options }: InProcessHost) {
-  const isOpen = ([name]: readonly [string, unknown]): boolean => passEnv.includes(name) || !keyNames.test(name);
+/** Keys of model providers are the agent's own, and none of a command's business: not even those of the session. */
+function commandEnvironment({ environment, settings, passEnv = [] }: BuiltinOptions, { options }: InProcessHost) {
+  const isOpen = ([name]: readonly [string, unknown]): boolean =>
+    passEnv.includes(name) || !isProviderKey(name, settings);
   return childEnvironment({
-    inherited: Object.fromEntries(Object.entries(environment).filter(isOpen)),
+    inherited: environment,
     pass: passEnv,
     launch: { TERM: "dumb", GIT_TERMINAL_PROMPT: "0", PAGER: "cat" },
     session: Object.fromEntries(Object.entries(options.env).filter(isOpen)),

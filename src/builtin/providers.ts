@@ -68,6 +68,15 @@ const known: ReadonlyMap<string, Known> = new Map(
   }),
 );
 
+const SECRET = /(KEY|TOKEN|SECRET|PASSWORD)$/;
+const prefixes = [...known.values()].flatMap(({ keyEnv }) => keyEnv.map((name) => name.replace(/API_KEY$/, "")));
+
+/** Whether a variable holds the key of a provider: a configured one's, or any secret of a provider we know. */
+export function isProviderKey(name: string, { provider = {} }: BuiltinSettings): boolean {
+  if (Object.values(provider).some(({ apiKeyEnv }) => apiKeyEnv === name)) return true;
+  return SECRET.test(name) && prefixes.some((prefix) => name.startsWith(prefix));
+}
+
 /** The words a model's name begins with, for names without a provider. */
 const families: readonly (readonly [RegExp, string])[] = [
   [/^claude/, "anthropic"],

@@ -1,12 +1,13 @@
-/** One agent on its bench: a turn with a scripted model, and what was heard of it. */
+/** One agent on trial: a turn with a scripted model, and what was heard of it. */
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { Trial } from "../core/trial.ts";
 import type { UniversalEvent } from "../protocol/events.ts";
 import type { AgentSummary } from "../protocol/resources.ts";
 import { lint, universal } from "../rules/index.ts";
 import { openRuntime } from "../server/compose.ts";
-import { ADDED, type Bench, README } from "./doctor-benches.ts";
+import { CHANGED, prepare, promptOf, README, serveModel } from "./doctor-trial.ts";
 import { type Door, embeddedDoor } from "./door.ts";
 import { nativeLines, runTurn } from "./one-turn.ts";
 
@@ -47,13 +48,7 @@ export interface Examination {
 }
 
 /** Sessions of their own: nothing is stored, no settings or plugins of the user take part. */
-export const openLaboratory = async ({
-  data,
-  builtin,
-}: {
-  data: string;
-  builtin?: ReturnType<NonNullable<Bench["builtin"]>>;
-}) =>
+export const openLaboratory = async ({ data }: { readonly data: string }): Promise<Door> =>
   embeddedDoor(
     await openRuntime({
       data,
@@ -64,24 +59,22 @@ export const openLaboratory = async ({
       role: "embedded",
       stop: STOP,
       token: null,
-      ...(builtin === undefined ? {} : { builtin }),
     }),
   );
 
-export async function examine(bench: Bench, examination: Examination): Promise<Finding> {
+export async function examine(trial: Trial, examination: Examination): Promise<Finding> {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), "franca-doctor-")));
   const work = join(folder, "work");
   const file = join(work, "README.md");
   mkdirSync(work);
   writeFileSync(file, README);
-  const model = await bench.model(bench.script(file));
+  const model = await serveModel(trial, { file });
   try {
-    const env = bench.prepare({ folder, url: model.url });
-    const builtin = bench.builtin?.(model.url);
-    const door = await openLaboratory({ data: examination.data, ...(builtin === undefined ? {} : { builtin }) });
+    const env = prepare(trial.setup({ folder, url: model.url }));
+    const door = await openLaboratory(examination);
     try {
-      const heard = await listen(bench, { door, env, directory: work, ...examination });
-      const changed = bench.changes ? readFileSync(file, "utf8") === README + ADDED : null;
+      const heard = await listen(trial, { door, env, directory: work, ...examination });
+      const changed = trial.pretence === undefined ? readFileSync(file, "utf8") === CHANGED : null;
       return findingOf({ ...heard, changed, summary: examination.summary });
     } finally {
       await door.close();
@@ -94,7 +87,7 @@ export async function examine(bench: Bench, examination: Examination): Promise<F
 
 interface Listening extends Examination {
   readonly door: Door;
-  readonly env: Record<string, string>;
+  readonly env: Readonly<Record<string, string>>;
   readonly directory: string;
 }
 
@@ -103,11 +96,11 @@ interface Heard {
   readonly nativeLines: number;
 }
 
-async function listen(bench: Bench, { door, env, directory, summary, signal }: Listening): Promise<Heard> {
+async function listen(trial: Trial, { door, env, directory, summary, signal }: Listening): Promise<Heard> {
   const id = `doctor-${summary.id}`;
-  await door.create(id, { agent: summary.id, directory, permissionMode: bench.permissionMode, env });
+  await door.create(id, { agent: summary.id, directory, permissionMode: trial.permissionMode, env });
   const deadline = AbortSignal.any([signal, AbortSignal.timeout(TURN_MS)]);
-  await runTurn({ door, id, prompt: bench.prompt, rule: "approve", signal: deadline });
+  await runTurn({ door, id, prompt: promptOf(trial), rule: "approve", signal: deadline });
   const { events } = await door.events(id, { offset: 0, limit: PAGE, includeRaw: false });
   const lines = await nativeLines(door, id);
   return { events, nativeLines: lines.filter(({ from }) => from === "agent").length };

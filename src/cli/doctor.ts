@@ -1,9 +1,9 @@
 /** `franca doctor`: runs a scripted turn through each installed agent, and tells which of its lines are not known. */
 import type { Command } from "commander";
+import { adapterFor, adapters } from "../adapters/index.ts";
 import { ApiError } from "../protocol/errors.ts";
 import type { AgentSummary } from "../protocol/resources.ts";
 import { loadSettings } from "./config.ts";
-import { benches } from "./doctor-benches.ts";
 import { examine, type Finding, openLaboratory, unexamined } from "./doctor-examine.ts";
 import { onSignals } from "./signals.ts";
 import { printJson, table } from "./table.ts";
@@ -63,10 +63,11 @@ async function doctor(names: readonly string[], flags: Flags): Promise<void> {
 }
 
 /** What would lead an agent to its owner's account, settings or proxy. Agents inherit our environment. */
-const personal = /^(ANTHROPIC|CLAUDE|OPENAI|CODEX|OPENCODE|AMP)_|_PROXY$/i;
+const isPersonal = (name: string): boolean =>
+  /_PROXY$/i.test(name) || adapters.some(({ ownsVariable }) => ownsVariable(name));
 
 function leaveOutside(env: NodeJS.ProcessEnv): void {
-  for (const name of Object.keys(env)) if (personal.test(name)) delete env[name];
+  for (const name of Object.keys(env)) if (isPersonal(name)) delete env[name];
 }
 
 async function summariesOf(data: string): Promise<readonly AgentSummary[]> {
@@ -93,17 +94,17 @@ interface Looking {
 
 async function lookAt(summary: AgentSummary, { data, asked, signal }: Looking): Promise<Finding> {
   const { id, installed } = summary;
+  const { trial = null, binary = null } = adapterFor(id) ?? {};
   if (!installed) {
-    const advice = `franca agents install ${id}`;
+    const advice = binary?.install.kind === "other" ? binary.install.advice : `franca agents install ${id}`;
     return unexamined(summary, { state: asked ? "wrong" : "absent", advice });
   }
-  const bench = benches[id];
-  if (bench === undefined) {
+  if (trial === null) {
     return unexamined(summary, { state: "seen", advice: "only looked at: it speaks to its own servers alone" });
   }
   process.stderr.write(`Trying ${id}…\n`);
   try {
-    return await examine(bench, { summary, data, signal });
+    return await examine(trial, { summary, data, signal });
   } catch (error) {
     // A refusal is a finding about this agent; the others are looked at all the same.
     if (!(error instanceof ApiError)) throw error;

@@ -1,4 +1,5 @@
 /** What an agent's adapter is: one fold for both directions, and data that says how to reach the agent. */
+import { type AgentEnvironment, type Credentials, variablesOf } from "./agent-environment.ts";
 import type { AdapterInput, Send } from "./agent-io.ts";
 import type { Binary } from "./binary.ts";
 import type { AgentMode, Capabilities, ModelSource } from "./capabilities.ts";
@@ -6,6 +7,7 @@ import type { Fold } from "./fold.ts";
 import type { Launch, LaunchOptions } from "./launch.ts";
 import type { Report } from "./report.ts";
 import type { Route } from "./route.ts";
+import type { Trial } from "./trial.ts";
 
 export interface AdapterDefinition<Line, State> {
   readonly agent: string;
@@ -20,10 +22,15 @@ export interface AdapterDefinition<Line, State> {
   readonly launch: (options: LaunchOptions) => Launch;
   readonly capabilities: Capabilities;
   readonly binary?: Binary;
+  /** Variables its processes get beside those every program needs; the variables of `credentials` are among them. */
+  readonly environment?: AgentEnvironment;
+  readonly credentials?: Credentials;
   readonly modes?: readonly AgentMode[];
   readonly models?: ModelSource;
   /** The command line by which its own users resume a conversation in a terminal, given its native id. */
   readonly resumeCommand?: (nativeId: string) => string;
+  /** How `franca doctor` tries it; without it the agent is only looked at. */
+  readonly trial?: Trial;
   /** For connections that carry several sessions. */
   readonly route?: (line: Line) => Route;
   /** A format for `convert` only: there is nothing to launch. */
@@ -39,9 +46,13 @@ export interface Adapter {
   readonly launch: (options: LaunchOptions) => Launch;
   readonly capabilities: Capabilities;
   readonly binary: Binary | null;
+  /** Whether an environment variable belongs to this agent: its processes get it. */
+  readonly ownsVariable: (name: string) => boolean;
+  readonly credentials: Credentials | null;
   readonly modes: readonly AgentMode[];
   readonly models: ModelSource | null;
   readonly resumeCommand: ((nativeId: string) => string) | null;
+  readonly trial: Trial | null;
   readonly route: ((value: unknown) => Route) | null;
   readonly offline: boolean;
 }
@@ -61,9 +72,12 @@ export function defineAdapter<Line, State>(definition: AdapterDefinition<Line, S
     launch: definition.launch,
     capabilities: definition.capabilities,
     binary: definition.binary ?? null,
+    ownsVariable: variablesOf(definition),
+    credentials: definition.credentials ?? null,
     modes: definition.modes ?? [],
     models: definition.models ?? null,
     resumeCommand: definition.resumeCommand ?? null,
+    trial: definition.trial ?? null,
     offline: definition.offline ?? false,
     route: route === undefined ? null : (value) => (isNative(value) ? route(value) : { thread: null }),
     open: () => openAdapter(definition),

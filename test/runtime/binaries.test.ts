@@ -19,12 +19,10 @@ const acme: Adapter = {
     adapter: { start: () => null, step: () => [] },
     binary: {
       name: "acme",
-      package: "acme-cli",
-      fallbacks: ["acme-{platform}-{arch}/bin/acme"],
       versionArgs: ["--version"],
-      credentialEnv: ["ACME_KEY"],
-      credentialFiles: [".acme/login"],
+      install: { kind: "npm", package: "acme-cli", fallbacks: ["acme-{platform}-{arch}/bin/acme"] },
     },
+    credentials: { variables: ["ACME_KEY"], files: [".acme/login"] },
   }),
 };
 

@@ -1,21 +1,25 @@
 /** What children of ours get to see, and what of ours nobody gets to see. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { claude } from "../../src/adapters/claude/index.ts";
+import { adapters } from "../../src/adapters/index.ts";
 import { childEnvironment } from "../../src/runtime/agent/environment.ts";
 import { openLogger } from "../../src/runtime/logger.ts";
 import { openRedactor, REDACTED } from "../../src/runtime/redact.ts";
 
 const base = { pass: [], launch: {}, session: {}, sessionId: "s", runId: "r", inherited: {} };
 
-test("children get the list, what was passed on, and what launch and session ask for; nothing else", () => {
+test("children get the list, their agent's own, what was passed on, what launch and session ask for; nothing else", () => {
   const environment = childEnvironment({
     ...base,
+    owns: claude.ownsVariable,
     inherited: {
       PATH: "/bin",
       HOME: "/home/me",
       LC_ALL: "C",
       https_proxy: "http://proxy",
       ANTHROPIC_API_KEY: "key",
+      OPENAI_API_KEY: "another agent's",
       AWS_SECRET_ACCESS_KEY: "not for agents",
       MY_NAME: "me",
       FRANCA_TOKEN: "ours",
@@ -37,6 +41,19 @@ test("children get the list, what was passed on, and what launch and session ask
     FRANCA_SESSION_ID: "s",
     FRANCA_RUN_ID: "r",
   });
+});
+
+test("each agent owns what lets it log in, and no agent owns a key that only another can use", () => {
+  const owners = (name: string): string[] => adapters.filter((one) => one.ownsVariable(name)).map(({ agent }) => agent);
+  for (const { agent, credentials } of adapters) {
+    for (const name of credentials?.variables ?? []) expect(owners(name)).toContain(agent);
+  }
+  expect(owners("ANTHROPIC_API_KEY")).toEqual(["builtin", "claude", "opencode"]);
+  expect(owners("OPENAI_API_KEY")).toEqual(["builtin", "codex", "opencode"]);
+  expect(owners("CLAUDE_CODE_OAUTH_TOKEN")).toEqual(["claude"]);
+  expect(owners("CODEX_API_KEY")).toEqual(["codex"]);
+  expect(owners("AMP_API_KEY")).toEqual(["amp"]);
+  expect(owners("FRANCA_TOKEN")).toEqual([]);
 });
 
 test("values we hold do not survive in lines, texts and log fields, however they are spelt in JSON", () => {

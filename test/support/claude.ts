@@ -3,7 +3,9 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFil
 import { delimiter, join } from "node:path";
 import { expect, onTestFinished } from "vitest";
 import { claude } from "../../src/adapters/claude/index.ts";
-import { claudeEnvironment } from "../../src/cli/doctor-benches.ts";
+import { setup } from "../../src/adapters/claude/trial.ts";
+import { prepare } from "../../src/cli/doctor-trial.ts";
+import type { TrialPlace } from "../../src/core/trial.ts";
 import { serveAnthropic } from "../../src/model-server/anthropic.ts";
 import type { Script, ScriptBlock, ScriptTurn } from "../../src/model-server/script.ts";
 import type { ModelServer } from "../../src/model-server/serve.ts";
@@ -21,7 +23,7 @@ const program = process.env.FRANCA_TEST_CLAUDE ?? null;
 export const missing =
   program === null ? "FRANCA_TEST_CLAUDE does not name it; run: npm run test:agents -- claude" : null;
 
-export { claudeEnvironment as benchEnvironment };
+export const benchEnvironment = (place: TrialPlace) => prepare(setup(place));
 
 export const text = (said: string, chunks = 1): ScriptBlock => ({ type: "text", text: said, chunks });
 export const call = (name: string, input: unknown): ScriptBlock => ({ type: "tool_call", name, input, chunks: 3 });
@@ -90,7 +92,7 @@ export async function openBench(options: BenchOptions): Promise<Bench> {
     await sessions.close();
     await noProcessIsLeft(id);
   });
-  const env = claudeEnvironment({ folder, url: model.url });
+  const env = benchEnvironment({ folder, url: model.url });
   return {
     sessions,
     model,

@@ -4,7 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, expect } from "vitest";
 import { codex } from "../../src/adapters/codex/index.ts";
-import { type CodexSetup, codexEnvironment } from "../../src/cli/doctor-benches.ts";
+import { type CodexSetup, setup as setupFor } from "../../src/adapters/codex/trial.ts";
+import { prepare } from "../../src/cli/doctor-trial.ts";
 import { serveOpenAi } from "../../src/model-server/openai.ts";
 import type { Script, ScriptBlock, ScriptTurn } from "../../src/model-server/script.ts";
 import type { ModelServer } from "../../src/model-server/serve.ts";
@@ -36,7 +37,7 @@ async function openCodex(binary: string, script: Script, setup: CodexSetup) {
   for (const path of [work, programs]) mkdirSync(path, { recursive: true });
   symlinkSync(binary, join(programs, "codex"));
   writeFileSync(join(work, "README.md"), "# Demo\n\nA small demo project.\n");
-  const env = codexEnvironment({ folder, url: server.url }, setup);
+  const env = prepare(setupFor({ folder, url: server.url }, setup));
   const start = (): Promise<Sessions> => open(join(folder, "data"), { adapters: [codex], toolsFolder: tools });
   let sessions = await start();
   const agent: CodexAgent = {

@@ -57,6 +57,8 @@ export interface ServeOptions {
   readonly home: string;
   readonly args?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
+  /** Another CLI than this repository's. */
+  readonly program?: string;
 }
 
 export interface ServedDaemon {
@@ -69,8 +71,13 @@ export interface ServedDaemon {
 }
 
 /** `franca serve` as a process of its own; resolves when it listens. */
-export async function serve({ home, args = [], env = {} }: ServeOptions): Promise<ServedDaemon> {
-  const child = spawn(process.execPath, [program, "serve", ...args], {
+export async function serve({
+  home,
+  args = [],
+  env = {},
+  program: cli = program,
+}: ServeOptions): Promise<ServedDaemon> {
+  const child = spawn(process.execPath, [cli, "serve", ...args], {
     env: testEnvironment(home, env),
     stdio: ["ignore", "pipe", "inherit"],
   });

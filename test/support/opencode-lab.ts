@@ -7,7 +7,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "vitest";
 import { opencode } from "../../src/adapters/opencode/index.ts";
-import { opencodeEnvironment, opencodeScript } from "../../src/cli/doctor-benches.ts";
 import { serveOpenAi } from "../../src/model-server/openai.ts";
 import type { ScriptBlock, ScriptTurn } from "../../src/model-server/script.ts";
 import type { ModelServer } from "../../src/model-server/serve.ts";
@@ -16,6 +15,7 @@ import type { SessionId } from "../../src/protocol/ids.ts";
 import type { CreateSession } from "../../src/protocol/resources.ts";
 import type { Sessions } from "../../src/runtime/session/contract.ts";
 import { soundness } from "./agent-turns.ts";
+import { opencodeEnvironment, opencodeScript } from "./opencode-trial.ts";
 import { open, session, until } from "./sessions.ts";
 
 export interface OpenCodeLab {

@@ -7,13 +7,13 @@ import type { AddressInfo } from "node:net";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { onTestFinished } from "vitest";
-import { opencodeEnvironment, opencodeScript } from "../../src/cli/doctor-benches.ts";
 import { serveOpenAi } from "../../src/model-server/openai.ts";
 import type { ScriptTurn } from "../../src/model-server/script.ts";
 import type { ModelServer } from "../../src/model-server/serve.ts";
 import { startDaemon, type TestDaemon } from "./daemon.ts";
 import { temporaryFolder } from "./folders.ts";
 import { type Api, openCodeApi } from "./opencode-client.ts";
+import { opencodeEnvironment, opencodeScript } from "./opencode-trial.ts";
 
 export interface Beside {
   readonly daemon: TestDaemon;

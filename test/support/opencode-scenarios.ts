@@ -1,8 +1,8 @@
 /** What OpenCode and Franca with OpenCode are both asked to do, with a model that does as it is told. */
-import { opencodeScript } from "../../src/cli/doctor-benches.ts";
 import type { ScriptBlock, ScriptTurn } from "../../src/model-server/script.ts";
 import { isIdle } from "./opencode-client.ts";
 import { bash, says } from "./opencode-lab.ts";
+import { opencodeScript } from "./opencode-trial.ts";
 import type { Scenario, Side } from "./opencode-twin.ts";
 
 /** Calls with ids of their own: a model server would count them through both runs. */

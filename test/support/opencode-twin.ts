@@ -8,12 +8,12 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, w
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { createInterface } from "node:readline";
-import { opencodeEnvironment, opencodeScript } from "../../src/cli/doctor-benches.ts";
 import type { OpenCodeEvent } from "../../src/dialects/opencode.ts";
 import { serveOpenAi } from "../../src/model-server/openai.ts";
 import type { Script } from "../../src/model-server/script.ts";
 import { openDaemon } from "../../src/server/compose.ts";
 import { type Api, type Listener, listen, openCodeApi } from "./opencode-client.ts";
+import { opencodeEnvironment, opencodeScript } from "./opencode-trial.ts";
 
 export interface Twin {
   /** Drives both through the same conversation, one after the other, each in a fresh folder. */

@@ -25,12 +25,11 @@ export const amp = defineAdapter({
   },
   binary: {
     name: "amp",
-    package: "@sourcegraph/amp",
-    fallbacks: [],
     versionArgs: ["--version"],
-    credentialEnv: ["AMP_API_KEY"],
-    credentialFiles: [".local/share/amp/secrets.json"],
+    install: { kind: "npm", package: "@sourcegraph/amp", fallbacks: [] },
   },
+  environment: { prefixes: ["AMP_"] },
+  credentials: { variables: ["AMP_API_KEY"], files: [".local/share/amp/secrets.json"] },
   resumeCommand: (id) => `amp threads continue ${id}`,
   modes: [
     { id: "low", name: "Low", description: "Fast and cheap." },

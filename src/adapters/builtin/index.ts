@@ -3,6 +3,7 @@ import { defineAdapter } from "../../core/adapter.ts";
 import { isBuiltinLine } from "../../dialects/builtin.ts";
 import { capabilities, launch, modes } from "./launch.ts";
 import { adapter } from "./translate.ts";
+import { trial } from "./trial.ts";
 
 /** Lines whose tag no other agent uses. */
 const ownTags: ReadonlySet<string> = new Set(["session", "step.start", "step.finish", "step.failed", "compaction.end"]);
@@ -15,5 +16,7 @@ export const builtin = defineAdapter({
   adapter,
   launch,
   capabilities,
+  environment: { prefixes: ["ANTHROPIC_", "OPENAI_", "GOOGLE_GENERATIVE_AI_", "GEMINI_"] },
   modes,
+  trial,
 });

@@ -3,6 +3,7 @@ import { defineAdapter } from "../../core/adapter.ts";
 import { isClaudeLine, isClaudeOnly } from "../../dialects/claude-guard.ts";
 import { binary, capabilities, launch, models } from "./launch.ts";
 import { adapter } from "./translate.ts";
+import { trial } from "./trial.ts";
 
 export const claude = defineAdapter({
   agent: "claude",
@@ -13,6 +14,13 @@ export const claude = defineAdapter({
   launch,
   capabilities,
   binary,
+  // Its switches are called DISABLE_…; in a sandbox it lets root bypass permissions.
+  environment: { prefixes: ["ANTHROPIC_", "CLAUDE_", "DISABLE_"], names: ["IS_SANDBOX"] },
+  credentials: {
+    variables: ["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"],
+    files: [".claude/.credentials.json"],
+  },
   models,
+  trial,
   resumeCommand: (id) => `claude --resume ${id}`,
 });

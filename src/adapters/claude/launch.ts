@@ -27,14 +27,15 @@ export const capabilities: Capabilities = {
 
 export const binary: Binary = {
   name: "claude",
-  package: "@anthropic-ai/claude-code",
-  fallbacks: [
-    "@anthropic-ai/claude-code-{platform}-{arch}/claude",
-    "@anthropic-ai/claude-code-{platform}-{arch}-musl/claude",
-  ],
   versionArgs: ["--version"],
-  credentialEnv: ["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"],
-  credentialFiles: [".claude/.credentials.json"],
+  install: {
+    kind: "npm",
+    package: "@anthropic-ai/claude-code",
+    fallbacks: [
+      "@anthropic-ai/claude-code-{platform}-{arch}/claude",
+      "@anthropic-ai/claude-code-{platform}-{arch}-musl/claude",
+    ],
+  },
 };
 
 /** Aliases of the newest model of each family; whole names of models are taken too. */

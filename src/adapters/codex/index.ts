@@ -7,6 +7,7 @@ import { models } from "./models.ts";
 import { route } from "./route.ts";
 import { refusedRequests, silentNotifications } from "./silent.ts";
 import { adapter } from "./translate.ts";
+import { trial } from "./trial.ts";
 
 export const codex = defineAdapter({
   agent: "codex",
@@ -20,14 +21,14 @@ export const codex = defineAdapter({
   capabilities,
   binary: {
     name: "codex",
-    package: "@openai/codex",
-    fallbacks: ["@openai/codex/bin/codex.js"],
     versionArgs: ["--version"],
-    credentialEnv: ["OPENAI_API_KEY", "CODEX_API_KEY"],
-    credentialFiles: [".codex/auth.json"],
+    install: { kind: "npm", package: "@openai/codex", fallbacks: ["@openai/codex/bin/codex.js"] },
   },
+  environment: { prefixes: ["OPENAI_", "CODEX_"] },
+  credentials: { variables: ["OPENAI_API_KEY", "CODEX_API_KEY"], files: [".codex/auth.json"] },
   modes,
   models,
+  trial,
   resumeCommand: (id) => `codex resume ${id}`,
   route,
 });

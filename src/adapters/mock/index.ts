@@ -1,7 +1,7 @@
 /** The mock: a scripted agent for trying things out and for tests. It plays in src/mock; here it is only translated. */
 import { defineAdapter } from "../../core/adapter.ts";
 import { isMockLine } from "../../dialects/mock.ts";
-import { capabilities, launch } from "./launch.ts";
+import { capabilities, launch, trial } from "./launch.ts";
 import { adapter } from "./translate.ts";
 
 export const mock = defineAdapter({
@@ -13,5 +13,6 @@ export const mock = defineAdapter({
   adapter,
   launch,
   capabilities,
+  trial,
   modes: [{ id: "default", name: "Default", description: "Plays the scenario named by the prompt's first word." }],
 });

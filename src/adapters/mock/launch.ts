@@ -1,6 +1,7 @@
 /** The mock runs inside this process: there is nothing to find, install or log in to. */
 import { type Capabilities, noCapabilities } from "../../core/capabilities.ts";
 import type { Launch } from "../../core/launch.ts";
+import type { Trial } from "../../core/trial.ts";
 
 export const launch = (): Launch => ({ kind: "in-process", agent: "mock" });
 
@@ -20,4 +21,13 @@ export const capabilities: Capabilities = {
   cost: true,
   permissionModes: ["default", "plan", "acceptEdits", "bypass"],
   set: ["model", "mode", "permission_mode"],
+};
+
+/** It has no model: its scenario only says that it reads and edits. */
+export const trial: Trial = {
+  model: "anthropic",
+  calls: () => [],
+  permissionMode: "default",
+  setup: () => ({ env: {} }),
+  pretence: "tool",
 };

@@ -6,6 +6,7 @@ import { launch } from "./launch.ts";
 import { models } from "./models.ts";
 import { route } from "./route.ts";
 import { adapter } from "./translate.ts";
+import { trial } from "./trial.ts";
 
 export const opencode = defineAdapter({
   agent: "opencode",
@@ -18,17 +19,25 @@ export const opencode = defineAdapter({
   capabilities,
   binary: {
     name: "opencode",
-    package: "opencode-ai",
-    fallbacks: ["opencode-{platform}-{arch}/bin/opencode", "opencode-ai/bin/opencode.exe"],
     versionArgs: ["--version"],
-    credentialEnv: ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OPENROUTER_API_KEY", "OPENCODE_API_KEY"],
-    credentialFiles: [".local/share/opencode/auth.json"],
+    install: {
+      kind: "npm",
+      package: "opencode-ai",
+      fallbacks: ["opencode-{platform}-{arch}/bin/opencode", "opencode-ai/bin/opencode.exe"],
+    },
+  },
+  // It takes models of any provider: the keys of the large ones are its own too.
+  environment: { prefixes: ["OPENCODE_", "ANTHROPIC_", "OPENAI_", "OPENROUTER_", "GOOGLE_GENERATIVE_AI_", "GEMINI_"] },
+  credentials: {
+    variables: ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OPENROUTER_API_KEY", "OPENCODE_API_KEY"],
+    files: [".local/share/opencode/auth.json"],
   },
   modes: [
     { id: "build", name: "Build", description: "May read, write and run commands, as its rules allow." },
     { id: "plan", name: "Plan", description: "May look, but writes nothing." },
   ],
   models,
+  trial,
   resumeCommand: (id) => `opencode --session ${id}`,
 });
 

@@ -4,10 +4,12 @@ import { accessSync, constants, existsSync, mkdirSync, rmSync, statSync, writeFi
 import { homedir } from "node:os";
 import { delimiter, isAbsolute, join } from "node:path";
 import type { Adapter } from "../../core/adapter.ts";
+import type { Credentials } from "../../core/agent-environment.ts";
 import type { Binary } from "../../core/binary.ts";
 import { ApiError } from "../../protocol/errors.ts";
 import type { AgentSummary } from "../../protocol/resources.ts";
 import type { Logger } from "../logger.ts";
+import { passedOn } from "./environment.ts";
 
 const VERSION_MS = 10_000;
 const INSTALL_MS = 900_000;
@@ -17,7 +19,10 @@ export interface BinariesOptions {
   readonly toolsFolder: string;
   /** The project whose own programs are used: where we were started. */
   readonly projectFolder: string;
+  /** What we run in. */
   readonly environment: Readonly<Record<string, string | undefined>>;
+  /** Names of it that every agent gets. */
+  readonly passEnv?: readonly string[];
   readonly logger: Logger;
   /** For agents without a program of their own: whether they could run; null leaves it open. */
   readonly credentials?: (agent: string) => boolean | null;
@@ -26,6 +31,8 @@ export interface BinariesOptions {
 export interface Binaries {
   /** The program's path, or null. */
   readonly find: (adapter: Adapter) => string | null;
+  /** What the agent's programs get of our environment. */
+  readonly environment: (adapter: Adapter) => Readonly<Record<string, string>>;
   readonly describe: (adapter: Adapter) => Promise<AgentSummary>;
   readonly install: (adapter: Adapter, options: InstallOptions) => Promise<void>;
 }
@@ -39,11 +46,14 @@ export function openBinaries(options: BinariesOptions): Binaries {
   const versions = new Map<string, Promise<string | null>>();
   const find = (adapter: Adapter): string | null =>
     adapter.binary === null ? null : findBinary(adapter.binary, { ...options, agent: adapter.agent });
+  const environment = ({ ownsVariable }: Adapter): Readonly<Record<string, string>> =>
+    passedOn({ inherited: options.environment, pass: options.passEnv ?? [], owns: ownsVariable });
   return {
     find,
+    environment,
     async describe(adapter) {
       const path = find(adapter);
-      const version = path === null || adapter.binary === null ? null : await known(versions, path, adapter.binary);
+      const version = path === null ? null : await known(versions, path, () => askVersion(path, adapter, environment));
       return {
         id: adapter.agent,
         name: adapter.name,
@@ -51,7 +61,7 @@ export function openBinaries(options: BinariesOptions): Binaries {
         ...(version === null ? {} : { version }),
         ...(path === null ? {} : { path }),
         credentialsAvailable:
-          options.credentials?.(adapter.agent) ?? hasCredentials(adapter.binary, options.environment),
+          options.credentials?.(adapter.agent) ?? hasCredentials(adapter.credentials, options.environment),
         capabilities: { ...adapter.capabilities },
       };
     },
@@ -75,9 +85,10 @@ function findBinary(binary: Binary, { agent, toolsFolder, projectFolder, environ
 }
 
 /** Without install scripts a package's own command may be a stub: the program itself comes first. */
-function installedPrograms({ name, fallbacks }: Binary, folder: string): string[] {
+function installedPrograms({ name, install }: Binary, folder: string): string[] {
+  if (install.kind === "other") return [];
   const modules = join(folder, "node_modules");
-  const filled = fallbacks.map((path) =>
+  const filled = install.fallbacks.map((path) =>
     join(modules, path.replaceAll("{platform}", process.platform).replaceAll("{arch}", process.arch)),
   );
   return [...filled, join(modules, ".bin", name)];
@@ -92,31 +103,37 @@ function isProgram(path: string): boolean {
   }
 }
 
-function known(versions: Map<string, Promise<string | null>>, path: string, binary: Binary) {
+function known(versions: Map<string, Promise<string | null>>, path: string, ask: () => Promise<string | null>) {
   // A program that was replaced has another time stamp, and so another version.
   const key = `${path}\0${statSync(path, { throwIfNoEntry: false })?.mtimeMs}`;
-  const version = versions.get(key) ?? askVersion(path, binary);
+  const version = versions.get(key) ?? ask();
   versions.set(key, version);
   return version;
 }
 
-async function askVersion(path: string, { versionArgs }: Binary): Promise<string | null> {
-  const { code, output } = await runProgram(path, { args: versionArgs, timeoutMs: VERSION_MS });
+async function askVersion(
+  path: string,
+  adapter: Adapter,
+  environmentOf: Binaries["environment"],
+): Promise<string | null> {
+  const args = adapter.binary?.versionArgs ?? [];
+  const { code, output } = await runProgram(path, { args, env: environmentOf(adapter), timeoutMs: VERSION_MS });
   return code === 0 ? (/\d+\.\d+[\w.+-]*/.exec(output)?.[0] ?? null) : null;
 }
 
-function hasCredentials(binary: Binary | null, environment: BinariesOptions["environment"]): boolean {
-  if (binary === null) return true;
+function hasCredentials(credentials: Credentials | null, environment: BinariesOptions["environment"]): boolean {
+  if (credentials === null) return true;
   const home = environment.HOME ?? homedir();
   return (
-    binary.credentialEnv.some((name) => (environment[name] ?? "") !== "") ||
-    binary.credentialFiles.some((file) => existsSync(join(home, file)))
+    credentials.variables.some((name) => (environment[name] ?? "") !== "") ||
+    credentials.files.some((file) => existsSync(join(home, file)))
   );
 }
 
 async function install(adapter: Adapter, options: BinariesOptions & InstallOptions): Promise<void> {
   const { binary, agent } = adapter;
   if (binary === null) throw new ApiError("not_supported", `${agent} is part of Franca: there is nothing to install.`);
+  if (binary.install.kind === "other") throw new ApiError("not_supported", binary.install.advice);
   const folder = join(options.toolsFolder, agent);
   const { version = "latest", reinstall = false } = options;
   if (!/^[\w.+~^-]+$/.test(version)) throw new ApiError("invalid_request", `${version} is not a version.`);
@@ -126,7 +143,7 @@ async function install(adapter: Adapter, options: BinariesOptions & InstallOptio
   mkdirSync(folder, { recursive: true });
   // A package of its own, so that npm does not look for one in a parent folder.
   writeFileSync(join(folder, "package.json"), '{ "private": true }\n');
-  const spec = `${binary.package}@${version}`;
+  const spec = `${binary.install.package}@${version}`;
   const args = ["install", "--ignore-scripts", "--no-fund", "--no-audit", "--engine-strict=false", spec];
   options.logger.info("agent.install_started", { agent, spec, folder });
   const { code, output } = await runProgram("npm", { args, cwd: folder, timeoutMs: INSTALL_MS });
@@ -140,12 +157,13 @@ async function install(adapter: Adapter, options: BinariesOptions & InstallOptio
 interface Running {
   readonly args: readonly string[];
   readonly cwd?: string;
+  readonly env?: Readonly<Record<string, string>>;
   readonly timeoutMs: number;
 }
 
-function runProgram(command: string, { args, cwd, timeoutMs }: Running) {
+function runProgram(command: string, { args, cwd, env, timeoutMs }: Running) {
   return new Promise<{ code: number | null; output: string }>((resolve) => {
-    const child = spawn(command, args, { cwd, stdio: ["ignore", "pipe", "pipe"], timeout: timeoutMs });
+    const child = spawn(command, args, { cwd, env, stdio: ["ignore", "pipe", "pipe"], timeout: timeoutMs });
     let output = "";
     const keep = (chunk: Buffer): void => {
       output = (output + chunk.toString("utf8")).slice(-OUTPUT_LIMIT);

@@ -1,4 +1,7 @@
-/** The environment a child process gets: a list of what agents need, the session's own, and nothing else of ours. */
+/**
+ * The environment a child process gets: what every program needs, what its adapter names, the session's own, and
+ * nothing else of ours. No agent gets the keys of another.
+ */
 
 const NAMES: ReadonlySet<string> = new Set([
   "PATH",
@@ -21,20 +24,9 @@ const NAMES: ReadonlySet<string> = new Set([
   "REQUESTS_CA_BUNDLE",
   "CURL_CA_BUNDLE",
   "GIT_SSL_CAINFO",
-  "IS_SANDBOX",
 ]);
 
-const PREFIXES: readonly string[] = [
-  "LC_",
-  "XDG_",
-  "ANTHROPIC_",
-  "CLAUDE_",
-  "DISABLE_",
-  "OPENAI_",
-  "CODEX_",
-  "OPENCODE_",
-  "AMP_",
-];
+const PREFIXES: readonly string[] = ["LC_", "XDG_"];
 
 /** By this variable a process that left its group is known as ours: one value for every process tree we start. */
 export const RUN_VARIABLE = "FRANCA_RUN_ID";
@@ -43,8 +35,10 @@ export const SESSION_VARIABLE = "FRANCA_SESSION_ID";
 export interface EnvironmentOptions {
   /** What we run in: `process.env`. */
   readonly inherited: Readonly<Record<string, string | undefined>>;
-  /** Names passed on besides the list (`--pass-env`). */
+  /** Names passed on to every agent (`--pass-env`). */
   readonly pass: readonly string[];
+  /** Whether a variable is the agent's own; none is for what is no agent. */
+  readonly owns?: (name: string) => boolean;
   /** What the agent's launch asks for, then what the session was created with: the session wins. */
   readonly launch: Readonly<Record<string, string>>;
   readonly session: Readonly<Record<string, string>>;
@@ -62,18 +56,22 @@ export function childEnvironment(options: EnvironmentOptions): Record<string, st
   };
 }
 
-/** What every child process of ours gets of our own environment. */
-export function passedOn({ inherited, pass }: Pick<EnvironmentOptions, "inherited" | "pass">): Record<string, string> {
+/** What a child process gets of our own environment. */
+export function passedOn({
+  inherited,
+  pass,
+  owns = () => false,
+}: Pick<EnvironmentOptions, "inherited" | "pass" | "owns">): Record<string, string> {
   const passed = new Set(pass);
   const environment: Record<string, string> = {};
   for (const [name, value] of Object.entries(inherited)) {
-    if (value !== undefined && (passed.has(name) || isAllowed(name))) environment[name] = value;
+    if (value !== undefined && (passed.has(name) || isCommon(name) || owns(name))) environment[name] = value;
   }
   return environment;
 }
 
 /** Proxy variables are spelt in lower case as often as in upper case. */
-function isAllowed(name: string): boolean {
+function isCommon(name: string): boolean {
   const upper = name.toUpperCase();
   return NAMES.has(name) || (upper.endsWith("_PROXY") && NAMES.has(upper)) || PREFIXES.some((p) => name.startsWith(p));
 }

@@ -16,9 +16,8 @@ const FRESH_MS = 300_000;
 const FAILED_MS = 15_000;
 
 export interface ModelsOptions {
-  readonly binaries: Pick<Binaries, "find">;
-  /** What agents' processes get too, so that they find the same configuration and keys. */
-  readonly environment: Readonly<Record<string, string>>;
+  /** The program gets what the agent's processes get, so that it finds the same configuration and keys. */
+  readonly binaries: Pick<Binaries, "find" | "environment">;
   readonly directory: string;
   readonly logger: Logger;
 }
@@ -46,7 +45,12 @@ export function openModels(options: ModelsOptions): Models {
       const key = `${path}\0${statSync(path, { throwIfNoEntry: false })?.mtimeMs}`;
       const known = asked.get(key);
       if (known !== undefined && known.staleAt > Date.now()) return known.models;
-      const models = print(path, { ...options, args: source.args, signal: closing.signal }).then(source.parse);
+      const models = print(path, {
+        args: source.args,
+        environment: options.binaries.environment(adapter),
+        directory: options.directory,
+        signal: closing.signal,
+      }).then(source.parse);
       const entry: Asked = { models: settled(models), staleAt: Date.now() + FRESH_MS };
       asked.set(key, entry);
       models.catch((error: unknown) => {
@@ -61,8 +65,10 @@ export function openModels(options: ModelsOptions): Models {
 
 const settled = (models: Promise<readonly ModelSummary[]>): Promise<readonly ModelSummary[]> => models.catch(() => []);
 
-interface Printing extends Pick<ModelsOptions, "environment" | "directory"> {
+interface Printing {
   readonly args: readonly string[];
+  readonly environment: Readonly<Record<string, string>>;
+  readonly directory: string;
   readonly signal: AbortSignal;
 }
 

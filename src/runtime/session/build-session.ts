@@ -86,6 +86,7 @@ function linkFor(runtime: Runtime, { id, adapter, settings }: BuildOptions, { fe
   const { options, pool, runs, ladder, logger } = runtime;
   const session = settings.create.env ?? {};
   const pass = options.passEnv ?? [];
+  const owns = adapter.ownsVariable;
   return openAgentLink({
     session: id,
     adapter,
@@ -97,7 +98,7 @@ function linkFor(runtime: Runtime, { id, adapter, settings }: BuildOptions, { fe
     feed,
     receive,
     environmentFor: ({ runId, launch }) =>
-      childEnvironment({ inherited: process.env, pass, launch, session, sessionId: id, runId }),
+      childEnvironment({ inherited: process.env, pass, owns, launch, session, sessionId: id, runId }),
   });
 }
 

@@ -88,11 +88,9 @@ function checkDirectory(directory: string): void {
 
 function checkInstalled({ binaries }: Runtime, adapter: Adapter): void {
   if (adapter.binary === null || binaries.find(adapter) !== null) return;
-  const { agent, binary } = adapter;
-  throw new ApiError(
-    "agent_not_installed",
-    `${adapter.name} is not installed: there is no ${binary.name} on PATH. Run: franca agents install ${agent}`,
-  );
+  const { agent, name, binary } = adapter;
+  const remedy = binary.install.kind === "npm" ? `Run: franca agents install ${agent}` : binary.install.advice;
+  throw new ApiError("agent_not_installed", `${name} is not installed: there is no ${binary.name} on PATH. ${remedy}`);
 }
 
 /** What an agent cannot do is refused, never ignored. */

@@ -4,7 +4,6 @@ import type { SessionId } from "../../protocol/ids.ts";
 import { type Binaries, openBinaries } from "../agent/binaries.ts";
 import type { RunBook } from "../agent/connection/contract.ts";
 import { openPool, type Pool } from "../agent/connection/shared.ts";
-import { passedOn } from "../agent/environment.ts";
 import { type Models, openModels } from "../agent/models.ts";
 import { ownProcess } from "../agent/process-table.ts";
 import { type Rung, STOP_LADDER } from "../agent/process-tree.ts";
@@ -48,10 +47,10 @@ export function startRuntime(options: RuntimeOptions): Runtime {
     toolsFolder: options.toolsFolder,
     projectFolder: directory,
     environment: process.env,
+    passEnv: options.passEnv ?? [],
     logger,
     ...(options.credentials === undefined ? {} : { credentials: options.credentials }),
   });
-  const environment = passedOn({ inherited: process.env, pass: options.passEnv ?? [] });
   return {
     options,
     adapters: new Map(online.map((adapter) => [adapter.agent, adapter])),
@@ -60,7 +59,7 @@ export function startRuntime(options: RuntimeOptions): Runtime {
     scheduler: openStepScheduler(),
     pool: openPool(),
     binaries,
-    models: openModels({ binaries, environment, directory, logger }),
+    models: openModels({ binaries, directory, logger }),
     runs: openRunBook({ log, owner, logger }),
     owner,
     ladder: options.stop === undefined ? STOP_LADDER : ladderOf(options.stop),

@@ -1,8 +1,9 @@
 /** What a session does around its loop: aborts, children, plugins, instructions, attachments, changes in the middle. */
 import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import type { Hooks } from "../../../src/builtin/index.ts";
+import { serveAnthropic } from "../../../src/model-server/anthropic.ts";
 import type { Script } from "../../../src/model-server/script.ts";
 import { processTable } from "../../../src/runtime/agent/process-table.ts";
 import { answer, call, endOf, type House, of, openHouse, resultsIn, saidIn, text } from "../../support/builtin.ts";
@@ -306,6 +307,23 @@ test("prompts while busy are queued and run in order", async () => {
   while (house.requests.length < 2) await new Promise((resolve) => setImmediate(resolve));
   expect(house.requests[1]?.messages).toContain("first");
   expect(house.requests[1]?.messages).toContain("second");
+});
+
+test("commands get no key of a provider, neither the daemon's nor the session's", async () => {
+  const server = await serveAnthropic({ turns: [answer(call("bash", { command: "env" })), answer(text("Done."))] });
+  onTestFinished(() => server.close());
+  const anthropic = { kind: "anthropic", baseURL: server.url, apiKeyEnv: "GATEWAY_PASS" };
+  const house = await openHouse([], {
+    config: { provider: { anthropic } },
+    environment: { OPENAI_API_KEY: "inherited-1", AMP_API_KEY: "inherited-2", OPENAI_BASE_URL: "inherited-3" },
+    create: { env: { GATEWAY_PASS: "session-1", ANTHROPIC_AUTH_TOKEN: "session-2", PROJECT_NAME: "session-3" } },
+  });
+  const events = await house.turn("go");
+  expect(endOf(events)).toEqual({ reason: "completed" });
+  const output = resultsIn(events)[0]?.output ?? "";
+  expect(output).toContain("PATH=");
+  expect(output).toContain("PROJECT_NAME=");
+  expect(output).not.toMatch(/OPENAI|AMP_|GATEWAY|ANTHROPIC/);
 });
 
 describe("configuration that does not do", () => {
