@@ -12,7 +12,6 @@ import type {
   SessionDetail,
   SessionSummary,
 } from "../protocol/resources.ts";
-import { eventsOf } from "../runtime/log/codec/group.ts";
 import type { Sessions } from "../runtime/session/contract.ts";
 import { DEFAULT_PORT, type LoadedSettings, loadSettings } from "./config.ts";
 import { CommandError, UsageError } from "./usage.ts";
@@ -137,7 +136,7 @@ export function embeddedDoor(sessions: Sessions): Door {
   // An agent that is silent leaves nothing that would keep this process from ending in the middle of its turn.
   const alive = setInterval(() => {}, ALIVE_MS);
   async function* follow(id: string, query: FollowQuery): AsyncGenerator<UniversalEvent> {
-    for await (const group of sessions.follow(sessionId(id), query)) yield* eventsOf(group, query.after);
+    for await (const group of sessions.follow(sessionId(id), query)) yield* group.events(query.after);
   }
   return {
     url: null,

@@ -1,7 +1,7 @@
 /**
  * Gives a draft its place in the session: sequence, ids and time. Deterministic: the same input gives the same bytes.
  */
-import type { UniversalEvent } from "../protocol/events.ts";
+import type { Draft, Envelope, UniversalEvent } from "../protocol/events.ts";
 import { eventId, type SessionId } from "../protocol/ids.ts";
 import type { Drafted } from "./machine-state.ts";
 
@@ -33,40 +33,35 @@ export interface Place {
   readonly line: number | null;
 }
 
-export function stamp(state: StampState, drafted: Drafted, place: Place): UniversalEvent {
+export function stamp(state: StampState, drafted: Drafted, { native_session_id, line }: Place): UniversalEvent {
   state.sequence += 1;
-  const { draft } = drafted;
-  const cause = drafted.rule === null ? { line: place.line } : { line: place.line, rule: drafted.rule };
-  // Deltas are nearly all there is, and a spread in the middle of an object costs more than all the rest.
-  if (draft.type === "item.delta") {
-    return {
-      event_id: eventId(state.session, state.sequence),
-      sequence: state.sequence,
-      time: state.timeText,
-      session_id: state.session,
-      native_session_id: place.native_session_id,
-      turn_id: drafted.turn_id,
-      source: drafted.source,
-      synthetic: drafted.synthetic,
-      type: draft.type,
-      data: draft.data,
-      raw: null,
-      cause,
-      v: 1,
-    };
-  }
+  const { draft, turn_id, source, synthetic, rule } = drafted;
+  const cause = rule === null ? { line } : { line, rule };
+  const { sequence, session: session_id, timeText: time } = state;
+  return place(draft, { sequence, time, session_id, native_session_id, turn_id, source, synthetic, cause });
+}
+
+/** The one place that says in which order an event has its fields. */
+export function place<D extends Draft>(draft: D, envelope: Omit<Envelope, "event_id" | "raw" | "v">): D & Envelope;
+// Field by field: a spread in the middle of an object costs more than all the rest. The compiler does not see that type
+// and data of one draft belong together, so what is returned is said above.
+export function place(
+  draft: Draft,
+  envelope: Omit<Envelope, "event_id" | "raw" | "v">,
+): Envelope & Pick<Draft, "type" | "data"> {
   return {
-    event_id: eventId(state.session, state.sequence),
-    sequence: state.sequence,
-    time: state.timeText,
-    session_id: state.session,
-    native_session_id: place.native_session_id,
-    turn_id: drafted.turn_id,
-    source: drafted.source,
-    synthetic: drafted.synthetic,
-    ...draft,
+    event_id: eventId(envelope.session_id, envelope.sequence),
+    sequence: envelope.sequence,
+    time: envelope.time,
+    session_id: envelope.session_id,
+    native_session_id: envelope.native_session_id,
+    turn_id: envelope.turn_id,
+    source: envelope.source,
+    synthetic: envelope.synthetic,
+    type: draft.type,
+    data: draft.data,
     raw: null,
-    cause,
+    cause: envelope.cause,
     v: 1,
   };
 }

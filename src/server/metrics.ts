@@ -3,7 +3,8 @@
  */
 import type { UniversalEvent } from "../protocol/events.ts";
 import type { SessionSummary } from "../protocol/resources.ts";
-import type { EventGroup, Sessions } from "../runtime/session/contract.ts";
+import type { EventGroup } from "../runtime/log/contract.ts";
+import type { Sessions } from "../runtime/session/contract.ts";
 
 export interface Metrics {
   readonly render: (sessions: readonly SessionSummary[]) => Promise<string>;
@@ -44,29 +45,15 @@ export function openMetrics({ sessions, signal }: { sessions: Sessions; signal: 
   return { metrics: { render: async (list) => render(counts, list) }, done: follow() };
 }
 
-const TYPE = Buffer.from('"type":"');
-const ITEM = Buffer.from('"type":"item.');
-const WHOLE = Buffer.from("\n{");
-const TIME = Buffer.from('"time":"');
-const TIME_LENGTH = 24;
-
-/** Items are nearly all there is and nothing here counts them, so their lines are not parsed, or not even there. */
-function count(counts: Counts, { packed, first, last }: EventGroup): void {
-  const bytes = Buffer.from(packed.buffer, packed.byteOffset, packed.byteLength);
-  counts.events += last - first + 1;
-  countLatency(counts, bytes);
-  for (let start = 0, next = 0; next >= 0; start = next + 1) {
-    next = bytes.indexOf(WHOLE, start);
-    const type = bytes.indexOf(TYPE, start);
-    if (bytes.subarray(type, type + ITEM.length).equals(ITEM)) continue;
-    countEvent(counts, JSON.parse(bytes.toString("utf8", start, next < 0 ? bytes.length : next)));
-  }
+function count(counts: Counts, group: EventGroup): void {
+  counts.events += group.last - group.first + 1;
+  countLatency(counts, group);
+  for (const event of group.notable()) countEvent(counts, event);
 }
 
 /** By the group's first event: of those that were published together, it waited longest. */
-function countLatency({ latency }: Counts, group: Buffer): void {
-  const start = group.indexOf(TIME) + TIME.length;
-  const seconds = Math.max(0, Date.now() - Date.parse(group.toString("latin1", start, start + TIME_LENGTH))) / 1000;
+function countLatency({ latency }: Counts, group: EventGroup): void {
+  const seconds = Math.max(0, Date.now() - Date.parse(group.time())) / 1000;
   if (Number.isNaN(seconds)) return;
   latency.sum += seconds;
   latency.count += 1;

@@ -2,7 +2,6 @@
 import type { Proposal } from "../core/input.ts";
 import type { EventOf } from "../protocol/events.ts";
 import type { SessionId } from "../protocol/ids.ts";
-import { eventsOf } from "../runtime/log/codec/group.ts";
 import type { Logger } from "../runtime/logger.ts";
 import type { Settlement } from "../runtime/options.ts";
 import type { Plugins } from "../runtime/plugins/plugins.ts";
@@ -34,7 +33,7 @@ export async function sendToPlugins({ plugins, sessions, logger, signal }: Plugi
     try {
       const rendered = plugins.has("event")
         ? await renderings.render(group)
-        : eventsOf(group).map((event) => ({ event, out: [] }));
+        : group.events().map((event) => ({ event, out: [] }));
       for (const one of rendered) {
         await sendOne({ plugins, sessions }, one).catch((error: unknown) => failed(error, group.session));
       }

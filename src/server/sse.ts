@@ -7,6 +7,9 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 
 const comment = (): string => ": heartbeat\n\n";
 
+/** One event of a stream. */
+export const frame = ({ id, data }: { id: string; data: string }): string => `id: ${id}\ndata: ${data}\n\n`;
+
 export interface StreamOptions {
   readonly incoming: IncomingMessage;
   readonly outgoing: ServerResponse;

@@ -4,14 +4,13 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { emptySnapshot } from "../../src/core/snapshot.ts";
 import { promptId, type SessionId } from "../../src/protocol/ids.ts";
-import { eventsOf } from "../../src/runtime/log/codec/group.ts";
-import type { Append, EventLog, Owner } from "../../src/runtime/log/contract.ts";
+import type { Append, EventGroup, EventLog, Owner } from "../../src/runtime/log/contract.ts";
 import { openDatabase } from "../../src/runtime/log/database.ts";
 import { openTail } from "../../src/runtime/log/follow.ts";
 import { openMemoryLog } from "../../src/runtime/log/memory.ts";
 import { LOG_FILE, openSqliteLog } from "../../src/runtime/log/sqlite.ts";
-import type { EventGroup } from "../../src/runtime/session/contract.ts";
 import { summarise } from "../../src/runtime/session/summary.ts";
+import { encodeEntry, encodeEvents } from "../support/entries.ts";
 import { removeFolder, session, tempFolder } from "../support/sessions.ts";
 
 const me: Owner = { pid: 1, started: "a" };
@@ -21,18 +20,10 @@ const settings = { create: { agent: "fake", directory: "/" }, forkOf: null };
 const summaryAt = (id: SessionId, sequence: number) =>
   summarise({ id, settings, snapshot: { ...emptySnapshot(), sequence } });
 
-const lines = (first: number, last: number, make: (n: number) => object): Uint8Array =>
-  Buffer.from(Array.from({ length: last - first + 1 }, (_, at) => `${JSON.stringify(make(first + at))}\n`).join(""));
-
 function entry(id: SessionId, first: number, last: number, more: Partial<Append> = {}): Append {
   return {
     session: id,
-    events: { first, last, packed: lines(first, last, (sequence) => ({ sequence, text: "word ".repeat(20) })) },
-    native: {
-      first,
-      last,
-      packed: lines(first, last, (line) => ({ line, time: "", from: "agent", native: { line } })),
-    },
+    ...encodeEntry({ id, first, last }),
     prompts: [],
     items: [],
     summary: summaryAt(id, last),
@@ -109,7 +100,7 @@ describe.each(Object.entries(open))("%s", (_name, openLog) => {
     expect(await from(9)).toEqual([]);
     expect(spans(await log.read(a, { after: 0, maxBytes: 1 }))).toEqual([[1, 3]]);
     const [group] = await log.read(a, { after: 4, maxBytes: 1 });
-    expect(group === undefined ? [] : eventsOf(group, 6).map(({ sequence }) => sequence)).toEqual([7, 8, 9]);
+    expect(group === undefined ? [] : group.events(6).map(({ sequence }) => sequence)).toEqual([7, 8, 9]);
   });
 
   test("groups are heard in order, with growing positions, before their append resolves", async () => {
@@ -311,10 +302,10 @@ describe("sqlite", () => {
     await create(log, a);
     const groups = 2_000;
     const size = 500;
-    const bytes = lines(1, size, (n) => ({ n, text: "word" }));
+    const encoded = encodeEvents({ id: a, first: 1, last: size });
     for (let at = 0; at < groups; at += 1) {
       const first = at * size + 1;
-      const events = { first, last: first + size - 1, packed: bytes };
+      const events = { ...encoded, first, last: first + size - 1 };
       await log.append({ ...entry(a, 1, 1), events, native: null, summary: summaryAt(a, events.last) });
     }
     const costs = [];
@@ -326,7 +317,7 @@ describe("sqlite", () => {
       const now = log.work();
       costs.push([now.rows - before.rows, now.bytes - before.bytes]);
     }
-    expect(costs).toEqual(costs.map(() => [1, bytes.length]));
+    expect(costs).toEqual(costs.map(() => [1, encoded.bytes.length]));
     await log.close();
   });
 

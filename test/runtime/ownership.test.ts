@@ -6,9 +6,9 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { isAlive, processTable, psTable } from "../../src/runtime/agent/process-table.ts";
 import { daemonOf, lockDaemon } from "../../src/runtime/daemon/lock.ts";
+import { loadSnapshot } from "../../src/runtime/log/checkpoints.ts";
 import { openDatabase } from "../../src/runtime/log/database.ts";
 import { LOG_FILE, openSqliteLog } from "../../src/runtime/log/sqlite.ts";
-import { loadSnapshot } from "../../src/runtime/session/snapshot-checkpoint.ts";
 import { endOf, open, removeFolder, session, spoken, tempFolder, turn, until, wholeLog } from "../support/sessions.ts";
 
 const id = session("s");

@@ -8,6 +8,7 @@ import { openDatabase } from "../../src/runtime/log/database.ts";
 import { openMemoryLog } from "../../src/runtime/log/memory.ts";
 import { LOG_FILE, openSqliteLog } from "../../src/runtime/log/sqlite.ts";
 import { summarise } from "../../src/runtime/session/summary.ts";
+import { encodeEvents } from "../support/entries.ts";
 import { open, removeFolder, session, tempFolder, turn, wholeLog } from "../support/sessions.ts";
 
 const id = session("a");
@@ -17,8 +18,7 @@ const end = Number.MAX_SAFE_INTEGER;
 
 async function fill(log: EventLog, own: SessionId = id): Promise<void> {
   await log.create({ id: own, settings, summary: summaryAt(0) }, { pid: 1, started: "a" });
-  const lines = Array.from({ length: 100 }, (_, at) => `${JSON.stringify({ sequence: at + 1 })}\n`).join("");
-  const events = { first: 1, last: 100, packed: Buffer.from(lines) };
+  const events = encodeEvents({ id: own, first: 1, last: 100 });
   const rest = { native: null, prompts: [], items: [], checkpoint: null };
   await log.append({ session: own, events, summary: summaryAt(100), ...rest });
 }

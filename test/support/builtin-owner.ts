@@ -3,7 +3,6 @@ import { tmpdir } from "node:os";
 import { builtin } from "../../src/adapters/builtin/index.ts";
 import { createBuiltinAgent, historyFrom, readBuiltinConfig } from "../../src/builtin/index.ts";
 import { sessionId } from "../../src/protocol/ids.ts";
-import { tell } from "../../src/runtime/log/codec/telling.ts";
 import { silentLogger } from "../../src/runtime/logger.ts";
 import type { Sessions } from "../../src/runtime/session/contract.ts";
 import { openSessions } from "../../src/runtime/session/sessions.ts";
@@ -33,6 +32,6 @@ const sessions: Sessions = await openSessions({
 const id = sessionId("s");
 await sessions.create(id, { agent: "builtin", directory, permissionMode: "bypass" });
 await sessions.prompt(id, { text: prompt });
-for await (const { packed } of sessions.follow(id, { after: 0, signal: new AbortController().signal })) {
-  process.stdout.write(tell(packed).bytes);
+for await (const group of sessions.follow(id, { after: 0, signal: new AbortController().signal })) {
+  for (const event of group.events()) process.stdout.write(`${JSON.stringify(event)}\n`);
 }

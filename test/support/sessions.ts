@@ -6,7 +6,6 @@ import { mock } from "../../src/adapters/mock/index.ts";
 import { createMock } from "../../src/mock/index.ts";
 import type { EventOf, EventType, UniversalEvent } from "../../src/protocol/events.ts";
 import { type SessionId, sessionId } from "../../src/protocol/ids.ts";
-import { eventsOf } from "../../src/runtime/log/codec/group.ts";
 import { silentLogger } from "../../src/runtime/logger.ts";
 import type { RuntimeOptions } from "../../src/runtime/options.ts";
 import type { Sessions } from "../../src/runtime/session/contract.ts";
@@ -40,7 +39,7 @@ export async function* eventsAfter(
   { after = 0, signal = forever() }: { after?: number; signal?: AbortSignal } = {},
 ): AsyncGenerator<UniversalEvent> {
   for await (const group of sessions.follow(id, { after, signal })) {
-    yield* eventsOf(group, after);
+    yield* group.events(after);
   }
 }
 

@@ -1,8 +1,44 @@
-/** The event log: what must be remembered before anyone hears of it. Memory and SQLite keep the same promises. */
+/**
+ * The event log, which stores every event before a client sees it, and the groups of events that it hands out. Memory
+ * and SQLite keep the same promises.
+ */
 import type { Prompt } from "../../protocol/commands.ts";
+import type { UniversalEvent } from "../../protocol/events.ts";
 import type { PromptId, SessionId } from "../../protocol/ids.ts";
 import type { CreateSession, NativeLine, SessionSummary } from "../../protocol/resources.ts";
-import type { EventGroup } from "../session/contract.ts";
+
+/** A committed group of events of one session. How it is stored and encoded is known to `log/codec/` alone. */
+export interface EventGroup {
+  readonly session: SessionId;
+  /** Sequence of the first and of the last event. */
+  readonly first: number;
+  readonly last: number;
+  /** Place among the groups of all sessions, for streams across sessions. Grows, never repeats. */
+  readonly position: number;
+  /** How many bytes are stored. */
+  readonly size: number;
+  /** When its first event happened. */
+  time(): string;
+  /** The events after a sequence; all without one. Shared between consumers: nobody changes them. */
+  events(after?: number): readonly UniversalEvent[];
+  /** The events that are not deltas. Costs little where there are only deltas. */
+  notable(): readonly UniversalEvent[];
+  /**
+   * Server-sent events with `id:` and `data:`, from one sequence to another, both included; all without them. The bytes
+   * are shared between consumers.
+   */
+  sse(cursor: SseCursor, span?: { readonly from?: number; readonly to?: number }): Buffer;
+}
+
+/** What `id:` is: the event's sequence, or `<position of the group>.<index in the group>`. */
+export type SseCursor = "sequence" | "position";
+
+/** What a reader follows: events of one session from an offset, or of all sessions from a position. */
+export interface Follow {
+  readonly signal: AbortSignal;
+  /** Only groups with events after this sequence (or groups after this position). */
+  readonly after: number;
+}
 
 /** A process, for as long as it lives. */
 export interface Owner {
@@ -43,11 +79,38 @@ export interface PromptChange {
   readonly status: PromptStatus;
 }
 
-/** Lines as they are stored: events (log/packing.ts), or native lines (log/native-packing.ts). */
-export interface Packed {
+/** Encoded lines, as a log stores them: events or native lines, with the numbers of the first and the last. */
+export interface Encoded {
   readonly first: number;
   readonly last: number;
-  readonly packed: Uint8Array;
+  readonly bytes: Uint8Array;
+}
+
+export interface EncodedEvents extends Encoded {
+  /** About how many bytes of JSON the events are. */
+  readonly wholeBytes: number;
+  /** The events themselves, and those of them that are not deltas: consumers who keep up need not decode them. */
+  readonly events: readonly UniversalEvent[];
+  readonly notable: readonly UniversalEvent[];
+}
+
+/** A native line before it is encoded. */
+export interface NativeText {
+  readonly line: number;
+  readonly at: number;
+  readonly from: NativeLine["from"];
+  /** JSON without a newline in it. */
+  readonly text: string;
+}
+
+/** Encodes the events and native lines of one entry as they come. */
+export interface EntryWriter {
+  event(event: UniversalEvent): void;
+  native(line: NativeText): void;
+  /** How much there is so far, in bytes: native lines, and events as JSON. */
+  size(): number;
+  /** Nothing can be added after that. */
+  finish(): Pick<Append, "events" | "native">;
 }
 
 export interface Checkpoint {
@@ -114,8 +177,8 @@ export interface Projections {
 /** All that one batch of inputs left to remember: stored together or not at all. */
 export interface Append {
   readonly session: SessionId;
-  readonly events: Packed | null;
-  readonly native: Packed | null;
+  readonly events: EncodedEvents | null;
+  readonly native: Encoded | null;
   readonly prompts: readonly PromptChange[];
   /** Items that were completed: the number in their id, and the sequence that holds them. */
   readonly items: readonly { readonly number: number; readonly sequence: number }[];
@@ -150,6 +213,8 @@ export interface EventLog {
   /** Forgets the session and everything about it. */
   delete(id: SessionId): Promise<void>;
 
+  /** Begins an entry; it is finished before another one is begun. */
+  openWriter(): EntryWriter;
   /** Resolves when it is stored. Appends of one tick are stored together. */
   append(entry: Append): Promise<void>;
   /** Hears every stored group of this process, in order, before its append resolves. */

@@ -3,9 +3,8 @@
  * cursors: one who falls behind the ring goes on from the log, fills no memory and slows nobody.
  */
 import type { SessionId } from "../../protocol/ids.ts";
-import type { EventGroup, Follow } from "../session/contract.ts";
-import { firstAfter } from "./codec/group.ts";
-import type { EventLog } from "./contract.ts";
+import type { EventGroup, EventLog, Follow } from "./contract.ts";
+import { firstGroup } from "./search.ts";
 
 const TAIL_BYTES = 8 * 1024 * 1024;
 /** How much a reader who is behind takes from the log at a time. */
@@ -78,7 +77,7 @@ export function openTail(log: EventLog, { maxBytes = TAIL_BYTES }: { maxBytes?: 
 function publish(state: State, groups: readonly EventGroup[]): void {
   for (const group of groups) {
     state.ring.push(group);
-    state.bytes += group.packed.length;
+    state.bytes += group.size;
     const own = state.bySession.get(group.session);
     if (own === undefined) state.bySession.set(group.session, [group]);
     else own.push(group);
@@ -98,14 +97,14 @@ function evict(state: State): void {
   state.ring[state.start] = undefined;
   state.start += 1;
   if (group === undefined) return;
-  state.bytes -= group.packed.length;
+  state.bytes -= group.size;
   const own = state.bySession.get(group.session);
   own?.shift();
   if (own?.length === 0) state.bySession.delete(group.session);
 }
 
 function remove(state: State, id: SessionId): void {
-  for (const group of state.bySession.get(id) ?? []) state.bytes -= group.packed.length;
+  for (const group of state.bySession.get(id) ?? []) state.bytes -= group.size;
   state.ring = state.ring.slice(state.start).filter((group) => group?.session !== id);
   state.start = 0;
   state.bySession.delete(id);
@@ -122,7 +121,7 @@ async function* followSession(state: State, id: SessionId, { signal, after }: Fo
     while (isOpen(state, { reader, signal })) {
       const { news } = state;
       const groups = state.bySession.get(id) ?? [];
-      const next = groups[firstAfter(groups, (group) => group.last > cursor)];
+      const next = groups[firstGroup(groups, (group) => group.last > cursor)];
       let ready: readonly EventGroup[] = [];
       if (next !== undefined && next.first <= cursor + 1) ready = [next];
       // The ring does not reach back to the cursor, or it cannot know: the log does.
@@ -152,7 +151,7 @@ async function* followEverything(state: State, { signal, after }: Follow): Async
         state.ring[
           Math.max(
             state.start,
-            firstAfter(state.ring, (group) => group.position > cursor),
+            firstGroup(state.ring, (group) => group.position > cursor),
           )
         ];
       // Positions have gaps where another process wrote, or a session was deleted: then the log knows what came first.

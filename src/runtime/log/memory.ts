@@ -1,14 +1,21 @@
 /** A log that lives as long as the process: for tests, and for those who want no trace on disk. */
-import { ApiError } from "../../protocol/errors.ts";
 import type { SessionId } from "../../protocol/ids.ts";
 import type { NativeLine, SessionSummary } from "../../protocol/resources.ts";
 import { isSameProcess } from "../process-identity.ts";
-import type { EventGroup } from "../session/contract.ts";
-import { firstAfter } from "./codec/group.ts";
-import { parseNative } from "./codec/native-packing.ts";
-import type { Append, Checkpoint, EventLog, Owner, Run, SessionSettings, StoredPrompt } from "./contract.ts";
+import { type Codec, openCodec } from "./codec/codec.ts";
+import type {
+  Append,
+  Checkpoint,
+  EventGroup,
+  EventLog,
+  Owner,
+  Run,
+  SessionSettings,
+  StoredPrompt,
+} from "./contract.ts";
+import { noSession, sessionExists, writtenElsewhere } from "./errors.ts";
 import { type Book, memoryProjections } from "./memory-projections.ts";
-import { noSession } from "./sqlite-store.ts";
+import { firstGroup } from "./search.ts";
 
 interface Stored {
   settings: SessionSettings;
@@ -24,6 +31,7 @@ interface Stored {
 }
 
 interface State {
+  readonly codec: Codec;
   readonly sessions: Map<SessionId, Stored>;
   readonly runs: Map<string, Run>;
   readonly listeners: ((groups: readonly EventGroup[]) => void)[];
@@ -33,7 +41,14 @@ interface State {
 }
 
 export function openMemoryLog(): EventLog {
-  const state: State = { sessions: new Map(), runs: new Map(), listeners: [], all: [], work: { rows: 0, bytes: 0 } };
+  const state: State = {
+    codec: openCodec(),
+    sessions: new Map(),
+    runs: new Map(),
+    listeners: [],
+    all: [],
+    work: { rows: 0, bytes: 0 },
+  };
   return {
     shared: false,
     ...sessions(state),
@@ -67,9 +82,7 @@ type Sessions = Pick<
 function sessions(state: State): Sessions {
   return {
     async create({ id, settings, summary }, owner) {
-      if (state.sessions.has(id)) {
-        throw new ApiError("session_already_exists", `There is a session ${id} already.`);
-      }
+      if (state.sessions.has(id)) throw sessionExists(id);
       const empty = { last: 0, groups: [], native: [], items: new Map(), prompts: [], checkpoint: null };
       state.sessions.set(id, { settings, summary, owner, ...empty, books: new Map() });
     },
@@ -99,12 +112,13 @@ function sessions(state: State): Sessions {
       const session = state.sessions.get(id);
       if (session !== undefined && session.owner !== null && isSameProcess(session.owner, owner)) session.owner = null;
     },
-    size: () => state.all.reduce((bytes, group) => bytes + (group?.packed.length ?? 0), 0),
+    size: () => state.all.reduce((bytes, group) => bytes + (group?.size ?? 0), 0),
   };
 }
 
 type Events = Pick<
   EventLog,
+  | "openWriter"
   | "append"
   | "onCommitted"
   | "read"
@@ -118,11 +132,12 @@ type Events = Pick<
 
 function events(state: State): Events {
   return {
+    openWriter: state.codec.openWriter,
     append: async (entry) => append(state, entry),
     onCommitted: (listener) => state.listeners.push(listener),
     async read(id, { after, maxBytes }) {
       const { groups } = stored(state, id);
-      return take(state, { groups, from: firstAfter(groups, (group) => group.last > after), maxBytes });
+      return take(state, { groups, from: firstGroup(groups, (group) => group.last > after), maxBytes });
     },
     readAll: async ({ after, maxBytes }) => take(state, { groups: state.all, from: after, maxBytes }),
     async readNative(id, { after, limit }) {
@@ -142,11 +157,9 @@ function events(state: State): Events {
 function append(state: State, entry: Append): void {
   const session = stored(state, entry.session);
   const { events, native } = entry;
-  if (events !== null && events.first !== session.last + 1) {
-    throw new ApiError("session_owned", `Another process has written to session ${entry.session}.`);
-  }
+  if (events !== null && events.first !== session.last + 1) throw writtenElsewhere(entry.session);
   session.summary = entry.summary;
-  if (native !== null) session.native.push(...parseNative(native.packed));
+  if (native !== null) session.native.push(...state.codec.decodeNative(native.bytes));
   for (const { number, sequence } of entry.items) session.items.set(number, sequence);
   for (const { promptId, status } of entry.prompts) {
     const index = session.prompts.findIndex(({ prompt }) => prompt.prompt_id === promptId);
@@ -155,7 +168,7 @@ function append(state: State, entry: Append): void {
   }
   if (entry.checkpoint !== null) session.checkpoint = entry.checkpoint;
   if (events === null) return;
-  const group = { session: entry.session, position: state.all.length + 1, ...events };
+  const group = state.codec.committed({ session: entry.session, position: state.all.length + 1 }, events);
   session.last = events.last;
   session.groups.push(group);
   state.all.push(group);
@@ -175,7 +188,7 @@ function take(state: State, { groups, from, maxBytes }: Take): EventGroup[] {
     const group = groups[at];
     if (group === null || group === undefined) continue;
     taken.push(group);
-    bytes += group.packed.length;
+    bytes += group.size;
   }
   state.work.rows += taken.length;
   state.work.bytes += bytes;

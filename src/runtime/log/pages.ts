@@ -4,7 +4,6 @@ import { ApiError } from "../../protocol/errors.ts";
 import type { UniversalEvent } from "../../protocol/events.ts";
 import { itemNumber, type SessionId } from "../../protocol/ids.ts";
 import type { Item } from "../../protocol/items.ts";
-import { eventsOf } from "./codec/group.ts";
 import type { EventLog } from "./contract.ts";
 
 const READ_BYTES = 256 * 1024;
@@ -23,7 +22,7 @@ export async function readEvents(log: EventLog, id: SessionId, { offset, limit, 
     const groups = await log.read(id, { after, maxBytes: READ_BYTES });
     if (groups.length === 0) break;
     for (const group of groups) {
-      events.push(...eventsOf(group, after).slice(0, limit + 1 - events.length));
+      events.push(...group.events(after).slice(0, limit + 1 - events.length));
       after = group.last;
       if (events.length > limit) break;
     }
@@ -63,7 +62,7 @@ export async function readItems(
   const sequences = await log.itemsBefore(id, { before, limit: query.limit });
   for (const sequence of sequences) {
     const [group] = await log.read(id, { after: sequence - 1, maxBytes: 1 });
-    const [event] = group === undefined ? [] : eventsOf(group, sequence - 1);
+    const [event] = group === undefined ? [] : group.events(sequence - 1);
     if (event?.type !== "item.completed" || isRemoved(snapshot.removed, event.data.item)) continue;
     items.set(itemNumber(event.data.item.item_id) ?? 0, event.data.item);
   }

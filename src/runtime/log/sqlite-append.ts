@@ -1,8 +1,10 @@
 /** Group commit: all that was appended in one tick is one transaction, whichever session it belongs to. */
 import { assert } from "../../core/fold.ts";
-import { ApiError, hasCode } from "../../protocol/errors.ts";
-import type { EventGroup } from "../session/contract.ts";
-import type { Append } from "./contract.ts";
+import { hasCode } from "../../protocol/errors.ts";
+import type { SessionId } from "../../protocol/ids.ts";
+import type { Codec } from "./codec/codec.ts";
+import type { Append, EncodedEvents, EventGroup } from "./contract.ts";
+import { writtenElsewhere } from "./errors.ts";
 import type { Store } from "./sqlite-store.ts";
 
 interface Waiting {
@@ -18,20 +20,33 @@ export interface Appender {
   readonly flush: () => void;
 }
 
-export function openAppender(store: Store, { version }: { version: string }): Appender {
+interface AppenderOptions {
+  readonly version: string;
+  readonly codec: Codec;
+}
+
+/** A group in the database. */
+interface Written {
+  readonly session: SessionId;
+  readonly position: number;
+  readonly events: EncodedEvents;
+}
+
+export function openAppender(store: Store, { version, codec }: AppenderOptions): Appender {
   const listeners: ((groups: readonly EventGroup[]) => void)[] = [];
   let waiting: Waiting[] = [];
 
   const commit = (batch: readonly Waiting[]): void => {
-    let groups: EventGroup[];
+    let written: Written[];
     try {
-      groups = store.transaction(() => batch.flatMap(({ entry }) => write(store, entry, version)));
+      written = store.transaction(() => batch.flatMap(({ entry }) => write(store, entry, version)));
     } catch (error) {
       // A session that is not ours to write to is no fault of the others.
       if (batch.length > 1 && !hasCode(error, "storage_error")) for (const one of batch) commit([one]);
       else for (const { reject } of batch) reject(error);
       return;
     }
+    const groups = written.map(({ session, position, events }) => codec.committed({ session, position }, events));
     for (const listener of listeners) listener(groups);
     for (const { resolve } of batch) resolve();
   };
@@ -52,19 +67,17 @@ export function openAppender(store: Store, { version }: { version: string }): Ap
   };
 }
 
-function write(store: Store, entry: Append, version: string): EventGroup[] {
+function write(store: Store, entry: Append, version: string): Written[] {
   const key = store.keyOf(entry.session);
   const { events, native, summary, checkpoint } = entry;
   const update = "UPDATE sessions SET summary = ?, last = ? WHERE key = ? AND last = ?";
   const before = events === null ? summary.lastSequence : events.first - 1;
   const { changes } = store.prepare(update).run(JSON.stringify(summary), events?.last ?? before, key, before);
   // The fence: whoever does not go on from the last event is not the one writer of this session.
-  if (Number(changes) !== 1) {
-    throw new ApiError("session_owned", `Another process has written to session ${entry.session}.`);
-  }
+  if (Number(changes) !== 1) throw writtenElsewhere(entry.session);
   if (native !== null) {
     const insert = "INSERT INTO native (session, first, last, body) VALUES (?, ?, ?, ?)";
-    store.prepare(insert).run(key, native.first, native.last, native.packed);
+    store.prepare(insert).run(key, native.first, native.last, native.bytes);
   }
   for (const { promptId, status } of entry.prompts) {
     store.prepare("UPDATE prompts SET status = ? WHERE session = ? AND id = ?").run(status, key, promptId);
@@ -78,8 +91,8 @@ function write(store: Store, entry: Append, version: string): EventGroup[] {
   }
   if (events === null) return [];
   const insert = "INSERT INTO groups (session, first, last, body) VALUES (?, ?, ?, ?)";
-  const { lastInsertRowid } = store.prepare(insert).run(key, events.first, events.last, events.packed);
+  const { lastInsertRowid } = store.prepare(insert).run(key, events.first, events.last, events.bytes);
   const position = Number(lastInsertRowid);
   assert(position > 0, "a stored group has a position");
-  return [{ session: entry.session, position, ...events }];
+  return [{ session: entry.session, position, events }];
 }

@@ -1,9 +1,8 @@
 /** Reading the SQLite log: from an index to the first group that is wanted, then on. Work does not depend on length. */
 import type { SessionId } from "../../protocol/ids.ts";
 import type { NativeLine } from "../../protocol/resources.ts";
-import type { EventGroup } from "../session/contract.ts";
-import { parseNative } from "./codec/native-packing.ts";
-import type { Checkpoint, EventLog, ReadQuery } from "./contract.ts";
+import type { Codec } from "./codec/codec.ts";
+import type { Checkpoint, EventGroup, EventLog, ReadQuery } from "./contract.ts";
 import { blob, integer, type Row, text } from "./database.ts";
 import { idIn, type Store } from "./sqlite-store.ts";
 
@@ -21,14 +20,15 @@ type Reading = Pick<
   "read" | "readAll" | "readNative" | "lastNativeLine" | "itemsBefore" | "checkpoint" | "position"
 >;
 
-export function reading(store: Store, { version }: { version: string }): Reading {
-  const toGroup = (row: Row, session: SessionId): EventGroup => ({
-    session,
-    first: integer(row, "first"),
-    last: integer(row, "last"),
-    position: integer(row, "position"),
-    packed: blob(row, "body"),
-  });
+export function reading(store: Store, { version, codec }: { version: string; codec: Codec }): Reading {
+  const toGroup = (row: Row, session: SessionId): EventGroup =>
+    codec.stored({
+      session,
+      first: integer(row, "first"),
+      last: integer(row, "last"),
+      position: integer(row, "position"),
+      bytes: blob(row, "body"),
+    });
   return {
     async read(id, { after, maxBytes }) {
       const key = store.keyOf(id);
@@ -41,7 +41,8 @@ export function reading(store: Store, { version }: { version: string }): Reading
     },
     async readNative(id, { after, limit }) {
       const key = store.keyOf(id);
-      return store.guard(() => takeNative(store, { rows: store.prepare(NATIVE).iterate(key, after), after, limit }));
+      const rows = store.prepare(NATIVE).iterate(key, after);
+      return store.guard(() => takeNative(store, { rows, after, limit, decode: codec.decodeNative }));
     },
     async lastNativeLine(id) {
       const key = store.keyOf(id);
@@ -80,15 +81,22 @@ function take(store: Store, { rows, maxBytes }: { rows: Iterable<Row>; maxBytes:
   return taken;
 }
 
+interface TakeNative {
+  readonly rows: Iterable<Row>;
+  readonly after: number;
+  readonly limit: number;
+  readonly decode: Codec["decodeNative"];
+}
+
 function takeNative(
   store: Store,
-  { rows, after, limit }: { rows: Iterable<Row>; after: number; limit: number },
+  { rows, after, limit, decode }: TakeNative,
 ): { lines: NativeLine[]; hasMore: boolean } {
   const lines: NativeLine[] = [];
   for (const row of rows) {
     const body = blob(row, "body");
     count(store, { rows: 1, bytes: body.length });
-    for (const line of parseNative(body)) if (line.line > after) lines.push(line);
+    for (const line of decode(body)) if (line.line > after) lines.push(line);
     if (lines.length > limit) break;
   }
   return { lines: lines.slice(0, limit), hasMore: lines.length > limit };

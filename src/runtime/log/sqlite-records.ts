@@ -1,13 +1,13 @@
 /** The SQLite log's small records: sessions and their owners, prompts, and the processes that were started. */
 
 import type { Prompt } from "../../protocol/commands.ts";
-import { ApiError } from "../../protocol/errors.ts";
 import { sessionId } from "../../protocol/ids.ts";
 import type { SessionSummary } from "../../protocol/resources.ts";
 import { isSameProcess } from "../process-identity.ts";
 import type { EventLog, Owner, PromptStatus, Run, SessionRecord, SessionSettings, StoredPrompt } from "./contract.ts";
 import { integer, type Row, text } from "./database.ts";
-import { idIn, noSession, type Store } from "./sqlite-store.ts";
+import { noSession, sessionExists } from "./errors.ts";
+import { idIn, type Store } from "./sqlite-store.ts";
 
 const RECORD = "SELECT id, settings, summary, owner_pid, owner_started FROM sessions";
 const QUEUED = "SELECT * FROM prompts WHERE session = ? AND status = 'queued' ORDER BY ordinal";
@@ -48,7 +48,7 @@ function sessions(store: Store): SessionRecords {
           owner.started,
         ),
       );
-      if (Number(changes) === 0) throw new ApiError("session_already_exists", `There is a session ${id} already.`);
+      if (Number(changes) === 0) throw sessionExists(id);
     },
     list: async () => guard(() => prepare(`${RECORD} WHERE id IS NOT NULL ORDER BY key`).all()).map(toRecord),
     async find(id) {

@@ -1,7 +1,7 @@
 /** What the parts of the SQLite log share: the open database, clear errors, transactions and session keys. */
-import { ApiError } from "../../protocol/errors.ts";
 import { type SessionId, sessionId } from "../../protocol/ids.ts";
 import { type Database, integer, type Row, type Statement, storageError, text } from "./database.ts";
+import { noSession } from "./errors.ts";
 
 export interface Store {
   readonly file: string;
@@ -65,7 +65,5 @@ function rollBack(database: Database): void {
     // There is no transaction any more: that is what we want.
   }
 }
-
-export const noSession = (id: SessionId): ApiError => new ApiError("session_not_found", `There is no session ${id}.`);
 
 export const idIn = (row: Row): SessionId => sessionId(text(row, "id"));

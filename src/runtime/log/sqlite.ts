@@ -3,6 +3,7 @@ import { chmodSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { setImmediate as nextTick } from "node:timers/promises";
 import type { SessionId } from "../../protocol/ids.ts";
+import { openCodec } from "./codec/codec.ts";
 import type { EventLog } from "./contract.ts";
 import { type Database, openDatabase, storageError } from "./database.ts";
 import { pragma, prepareDatabase } from "./schema.ts";
@@ -34,7 +35,8 @@ export function openSqliteLog({ folder, durability, version, maxBytes }: SqliteO
   const database = open({ folder, file, durability });
   const store = openStore(database, file);
   if (maxBytes !== undefined) limit(database, maxBytes);
-  const appender = openAppender(store, { version });
+  const codec = openCodec();
+  const appender = openAppender(store, { version, codec });
   const housekeeping = keepHouse(database);
   appender.onCommitted(housekeeping.touch);
   let dataVersion = pragma(database, "data_version");
@@ -43,8 +45,9 @@ export function openSqliteLog({ folder, durability, version, maxBytes }: SqliteO
   return {
     shared: true,
     ...records(store),
-    ...reading(store, { version }),
+    ...reading(store, { version, codec }),
     projections: projections(store, { version }),
+    openWriter: codec.openWriter,
     append: appender.append,
     onCommitted: appender.onCommitted,
     async delete(id) {

@@ -14,26 +14,7 @@ import type {
   SessionSummary,
   UpdateSession,
 } from "../../protocol/resources.ts";
-import type { Projections } from "../log/contract.ts";
-
-/** A committed group of events of one session. */
-export interface EventGroup {
-  readonly session: SessionId;
-  /** Sequence of the first and of the last event. */
-  readonly first: number;
-  readonly last: number;
-  /** Place among the groups of all sessions, for streams across sessions. Grows, never repeats. */
-  readonly position: number;
-  /** As it is stored (log/packing.ts); `tell` and `eventsOf` make events of it. */
-  readonly packed: Uint8Array;
-}
-
-/** What a reader follows: events of one session from an offset, or of all sessions from a position. */
-export interface Follow {
-  readonly signal: AbortSignal;
-  /** Only groups with events after this sequence (or groups after this position). */
-  readonly after: number;
-}
+import type { EventGroup, Follow, Projections } from "../log/contract.ts";
 
 export interface PromptRequest {
   readonly text: string;

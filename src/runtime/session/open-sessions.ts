@@ -5,12 +5,12 @@ import { ApiError, hasCode } from "../../protocol/errors.ts";
 import type { SessionId } from "../../protocol/ids.ts";
 import { noExit } from "../agent/connection/contract.ts";
 import { isDead } from "../agent/process-table.ts";
+import { loadSnapshot } from "../log/checkpoints.ts";
 import { isSameProcess } from "../process-identity.ts";
 import { buildOpenSession } from "./build-session.ts";
 import { closeSession, type OpenSession, type OpenSessions } from "./open-session.ts";
 import { stopOrphanedRuns } from "./process-runs.ts";
 import { enforceQuota } from "./quota.ts";
-import { loadSnapshot } from "./snapshot-checkpoint.ts";
 import { watchIdle } from "./unload.ts";
 
 export interface OpenOptions {

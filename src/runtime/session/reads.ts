@@ -2,11 +2,11 @@
 import type { Snapshot } from "../../core/snapshot.ts";
 import { ApiError } from "../../protocol/errors.ts";
 import type { SessionId } from "../../protocol/ids.ts";
+import { loadSnapshot } from "../log/checkpoints.ts";
 import type { SessionRecord, SessionSettings } from "../log/contract.ts";
 import { readEvents, readItems } from "../log/pages.ts";
 import type { Sessions } from "./contract.ts";
 import type { OpenSession, OpenSessions } from "./open-session.ts";
-import { loadSnapshot } from "./snapshot-checkpoint.ts";
 import { detail, latestItems, summarise } from "./summary.ts";
 
 /** How many items a session is shown with. */

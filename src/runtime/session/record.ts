@@ -3,12 +3,9 @@ import type { NativeRecord, SessionOutput } from "../../core/input.ts";
 import type { Snapshot } from "../../core/snapshot.ts";
 import type { UniversalEvent } from "../../protocol/events.ts";
 import { itemNumber, type PromptId, promptId, type SessionId } from "../../protocol/ids.ts";
-import { type LinesWriter, makeRoom, openLinesWriter } from "../log/codec/lines-writer.ts";
-import { openNativePacker } from "../log/codec/native-packing.ts";
-import { openPacker } from "../log/codec/packing.ts";
-import type { Append, Packed, PromptChange, SessionSettings } from "../log/contract.ts";
+import { encodeSnapshot } from "../log/checkpoints.ts";
+import type { Append, EntryWriter, PromptChange, SessionSettings } from "../log/contract.ts";
 import type { Redactor } from "../redact.ts";
-import { encodeSnapshot } from "./snapshot-checkpoint.ts";
 import { summarise } from "./summary.ts";
 
 /** A checkpoint is made at every turn's end, and at the latest after this many events. */
@@ -55,22 +52,11 @@ export interface RecorderOptions {
   readonly snapshot: () => Snapshot;
   readonly redactor: Redactor;
   readonly state: RecordState;
+  readonly writer: EntryWriter;
 }
 
-// One batch is finished before the next one begins, in whichever session.
-const eventRoom = makeRoom();
-const nativeRoom = makeRoom();
-
-export function openRecorder({ id, settings, snapshot, redactor, state }: RecorderOptions): Recorder {
+export function openRecorder({ id, settings, snapshot, redactor, state, writer }: RecorderOptions): Recorder {
   const noted: Noted = { prompts: [], items: [], turnEnded: false };
-  const events = openLinesWriter(eventRoom);
-  const packer = openPacker(events);
-  let first = 0;
-  let last = 0;
-  const native = openLinesWriter(nativeRoom);
-  const packNative = openNativePacker(native);
-  let firstLine = 0;
-  let lastLine = 0;
   return {
     add(output, origin) {
       // A prompt is noted as started before the end of its turn can be: both may be in one step.
@@ -80,28 +66,25 @@ export function openRecorder({ id, settings, snapshot, redactor, state }: Record
           noted.prompts.push({ promptId: effect.prompt_id, status: "dropped" });
       }
       for (const event of output.events) {
-        if (first === 0) first = event.sequence;
-        last = event.sequence;
-        packer.add(event);
+        writer.event(event);
         if (event.type !== "item.delta") note(noted, { event, state });
       }
       for (const record of output.native) {
-        if (firstLine === 0) firstLine = record.line;
-        lastLine = record.line;
         const { line, at, from } = record;
-        packNative({ line, at, from, text: nativeText(record, { origin, redactor }) });
+        writer.native({ line, at, from, text: nativeText(record, { origin, redactor }) });
       }
     },
-    size: () => packer.told() + native.size(),
+    size: writer.size,
     finish() {
       const { prompts, items, turnEnded } = noted;
-      if (events.size() === 0 && native.size() === 0 && prompts.length === 0) return null;
-      state.eventsSinceCheckpoint += events.size() === 0 ? 0 : last - first + 1;
-      state.bytesSinceCheckpoint += packer.told();
+      const { events, native } = writer.finish();
+      if (events === null && native === null && prompts.length === 0) return null;
+      state.eventsSinceCheckpoint += events?.events.length ?? 0;
+      state.bytesSinceCheckpoint += events?.wholeBytes ?? 0;
       return {
         session: id,
-        events: packed(events, { first, last }),
-        native: packed(native, { first: firstLine, last: lastLine }),
+        events,
+        native,
         prompts,
         items,
         summary: summarise({ id, settings, snapshot: snapshot() }),
@@ -151,9 +134,6 @@ function checkpoint(state: RecordState, snapshot: Snapshot) {
   state.checkpointBytes = encoded.length;
   return { sequence: snapshot.sequence, state: encoded };
 }
-
-const packed = (writer: LinesWriter, { first, last }: { first: number; last: number }): Packed | null =>
-  writer.size() === 0 ? null : { first, last, packed: writer.finish() };
 
 function nativeText(
   { native }: NativeRecord,

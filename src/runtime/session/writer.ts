@@ -115,6 +115,7 @@ function stepQueued(state: WriterState, job: StepJob): void {
     settings: state.settings(),
     snapshot: session.snapshot,
     redactor,
+    writer: state.log.openWriter(),
     state: state.record,
   });
   const effects: Effect[] = [];

@@ -5,12 +5,11 @@ import { findProjection, type Projection } from "../../projections/index.ts";
 import { ApiError } from "../../protocol/errors.ts";
 import type { SessionId } from "../../protocol/ids.ts";
 import { EventPage, NativePage } from "../../protocol/resources.ts";
-import type { EventGroup } from "../../runtime/session/contract.ts";
-import { byPosition, bySequence, frame, framesFrom, framesOf } from "../frames.ts";
+import type { EventGroup } from "../../runtime/log/contract.ts";
 import { dialectOf } from "../rendering/dialects.ts";
 import { follow } from "../rendering/rendering.ts";
 import { type Call, defineRoute, json, type Route, sent, sessionOf } from "../route.ts";
-import { type EventStream, streamEvents } from "../sse.ts";
+import { type EventStream, frame, streamEvents } from "../sse.ts";
 import { flag, integer, offset } from "./query.ts";
 
 const DEFAULT_LIMIT = 1000;
@@ -98,7 +97,7 @@ const followAll = defineRoute({
       const groups = call.sessions.followAll({ signal: stream.signal, after: from.after });
       for await (const group of groups) {
         const seen = group.position === from.skip?.position ? from.skip.index + 1 : 0;
-        const bytes = framesFrom(framesOf(group, byPosition), seen);
+        const bytes = group.sse("position", { from: group.first + seen });
         if (bytes.length > 0) await stream.write(bytes);
       }
     });
@@ -145,7 +144,7 @@ async function writeRendered({ call, session, stream, after, projection }: Trans
   }
 }
 
-type GroupWriter = (group: EventGroup, index: number) => Promise<void> | undefined;
+type GroupWriter = (group: EventGroup, from: number) => Promise<void> | undefined;
 
 interface GroupStream {
   readonly groups: AsyncIterable<EventGroup>;
@@ -156,21 +155,21 @@ interface GroupStream {
 /** Only the first group can begin before the cursor. */
 async function writeGroups({ groups, after, write }: GroupStream): Promise<void> {
   for await (const group of groups) {
-    const writing = write(group, Math.max(0, after + 1 - group.first));
+    const writing = write(group, Math.max(group.first, after + 1));
     if (writing !== undefined) await writing;
   }
 }
 
 const sharedWriter =
   (stream: EventStream): GroupWriter =>
-  (group, index) =>
-    stream.write(framesFrom(framesOf(group, bySequence), index));
+  (group, from) =>
+    stream.write(group.sse("sequence", { from }));
 
 /** Raw lines are stored apart, so these frames are made for this reader alone. */
 function rawWriter(options: { call: Call<unknown, unknown>; session: SessionId; stream: EventStream }): GroupWriter {
   const { call, session, stream } = options;
-  return async (group, index) => {
-    let after = group.first + index - 1;
+  return async (group, from) => {
+    let after = from - 1;
     while (after < group.last && !stream.signal.aborted) {
       const query = { offset: after, limit: Math.min(group.last - after, MAX_LIMIT), includeRaw: true };
       const { events } = await call.sessions.events(session, query);

@@ -1,9 +1,7 @@
 /** The stream of one turn: from the log, the events of the turn that runs a prompt, and no others. */
 import type { UniversalEvent } from "../../protocol/events.ts";
 import type { SessionId } from "../../protocol/ids.ts";
-import { eventsOf } from "../../runtime/log/codec/group.ts";
 import type { PromptReceipt } from "../../runtime/session/contract.ts";
-import { bySequence, framesOf } from "../frames.ts";
 import type { Call } from "../route.ts";
 import { streamEvents } from "../sse.ts";
 
@@ -18,10 +16,9 @@ export async function streamTurn({ call, session, receipt }: TurnStreamOptions):
   const headers = { "Franca-Prompt-Id": receipt.promptId };
   await streamEvents({ ...call, headers }, async (stream) => {
     for await (const group of call.sessions.follow(session, { signal: stream.signal, after: receipt.sequence })) {
-      const skipped = Math.max(0, receipt.sequence + 1 - group.first);
-      const { from, to, over } = turn.choose(eventsOf(group, receipt.sequence));
-      const { bytes, starts } = framesOf(group, bySequence);
-      if (to > from) await stream.write(bytes.subarray(starts[skipped + from], starts[skipped + to]));
+      const first = Math.max(group.first, receipt.sequence + 1);
+      const { from, to, over } = turn.choose(group.events(receipt.sequence));
+      if (to > from) await stream.write(group.sse("sequence", { from: first + from, to: first + to - 1 }));
       if (over) return;
     }
   });

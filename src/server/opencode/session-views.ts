@@ -8,9 +8,9 @@ import { type OpenCodeOptions, openCodeSessionId } from "../../projections/openc
 import { hasCode } from "../../protocol/errors.ts";
 import type { UniversalEvent } from "../../protocol/events.ts";
 import { type SessionId, sessionId } from "../../protocol/ids.ts";
-import { eventsOf } from "../../runtime/log/codec/group.ts";
+import type { EventGroup } from "../../runtime/log/contract.ts";
 import type { Logger } from "../../runtime/logger.ts";
-import type { EventGroup, Sessions } from "../../runtime/session/contract.ts";
+import type { Sessions } from "../../runtime/session/contract.ts";
 import { openCodeDialect } from "../rendering/dialects.ts";
 import type { Dialect, Rendered } from "../rendering/rendering.ts";
 import { openRenderings, type Renderings } from "../rendering/renderings.ts";
@@ -164,7 +164,7 @@ async function takeOrSkip(state: State, group: EventGroup): Promise<void> {
 
 async function take(state: State, group: EventGroup): Promise<void> {
   await state.loading.get(group.session)?.catch(() => undefined);
-  const events = eventsOf(group);
+  const events = group.events();
   const view = beginsHere(state, { group, events })
     ? enter(state, openView(group.session, startSession(state.options)))
     : await loadUnlessGone(state, group.session);
@@ -178,7 +178,7 @@ async function take(state: State, group: EventGroup): Promise<void> {
     const at = `${group.position}.${event.sequence - group.first}`;
     rendered.push({ at, events: out.map((one) => JSON.stringify(one)) });
   }
-  view.now.unsaved.bytes += group.packed.length;
+  view.now.unsaved.bytes += group.size;
   state.position = group.position;
   if (rendered.length > 0) publish(state, { directory: view.now.state.directory, rendered });
   for (const event of events) for (const listener of state.listeners) listener(view, event);
@@ -278,12 +278,12 @@ async function restore(state: State, id: SessionId): Promise<RenderedSession> {
   const signal = AbortSignal.any([done.signal, state.stopped]);
   for await (const group of state.sessions.follow(id, { after: session.sequence, signal })) {
     if (group.position > position) break;
-    for (const event of eventsOf(group, session.sequence)) {
+    for (const event of group.events(session.sequence)) {
       for (const one of render(session, event)) nameChildren(state, { view: { id }, event: one });
       const pause = pauseDue();
       if (pause !== null) await pause;
     }
-    session.unsaved.bytes += group.packed.length;
+    session.unsaved.bytes += group.size;
     if (isDue(session.unsaved) && !(await save(state, id, session))) return restore(state, id);
     if (group.last >= lastSequence) break;
   }

@@ -4,8 +4,8 @@
  */
 import type { UniversalEvent } from "../../protocol/events.ts";
 import type { SessionId } from "../../protocol/ids.ts";
-import { eventsOf } from "../../runtime/log/codec/group.ts";
-import type { EventGroup, Sessions } from "../../runtime/session/contract.ts";
+import type { EventGroup } from "../../runtime/log/contract.ts";
+import type { Sessions } from "../../runtime/session/contract.ts";
 import { openTimeSlices } from "./time-slices.ts";
 
 /** How many events are read at a time. */
@@ -70,7 +70,7 @@ export async function openAt<Out>(
 
 /** The events of a group that are not in the rendering yet, rendered. */
 export const renderGroup = <Out>(rendering: Rendering<Out>, group: EventGroup): readonly Rendered<Out>[] =>
-  eventsOf(group, rendering.sequence()).map((event) => ({ event, out: rendering.render(event) }));
+  group.events(rendering.sequence()).map((event) => ({ event, out: rendering.render(event) }));
 
 /** One session from an event on, history first, then live; group by group. */
 export async function* follow<Out>(

@@ -1,6 +1,7 @@
 /** Renderings of many sessions, fed with the groups of all of them. Few stay open; others are opened when needed. */
 import type { SessionId } from "../../protocol/ids.ts";
-import type { EventGroup, Sessions } from "../../runtime/session/contract.ts";
+import type { EventGroup } from "../../runtime/log/contract.ts";
+import type { Sessions } from "../../runtime/session/contract.ts";
 import { type Dialect, openAt, type Rendered, type Rendering, renderGroup } from "./rendering.ts";
 
 /** How many sessions stay open. */

@@ -4,7 +4,6 @@ import { describe, expect, test } from "vitest";
 import { chooseCut, isOverflow, summaryPrompt, tailBudget, usableTokens } from "../../../src/builtin/compact.ts";
 import { type Entry, estimateEntry } from "../../../src/builtin/conversation.ts";
 import type { Script, ScriptTurn } from "../../../src/model-server/script.ts";
-import { eventsOf } from "../../../src/runtime/log/codec/group.ts";
 import { answer, call, endOf, of, openHouse, providers, saidIn, statesIn, text } from "../../support/builtin.ts";
 
 describe("the limit", () => {
@@ -277,7 +276,7 @@ test("plugins may add to what the summary considers", async () => {
 async function untilTurnEnds(house: Awaited<ReturnType<typeof openHouse>>, after: number) {
   const events = [];
   for await (const group of house.sessions.follow(house.id, { after, signal: AbortSignal.timeout(10_000) })) {
-    for (const event of eventsOf(group)) {
+    for (const event of group.events()) {
       events.push(event);
       if (event.type === "turn.ended") return events;
     }

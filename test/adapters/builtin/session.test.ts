@@ -270,7 +270,7 @@ test("attachments: pictures as pictures, texts as text, what cannot be read is s
     attachments: [{ path: "dot.png" }, { path: "notes.txt" }, { path: "folder" }],
   });
   for await (const group of house.sessions.follow(house.id, { after: sequence, signal: AbortSignal.timeout(10_000) })) {
-    if (Buffer.from(group.packed).includes('"turn.ended"')) break;
+    if (group.notable().some(({ type }) => type === "turn.ended")) break;
   }
   const { messages = "" } = house.requests[0] ?? {};
   expect(messages).toContain('"media_type":"image/png"');

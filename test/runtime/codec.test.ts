@@ -1,4 +1,4 @@
-/** What is stored is less than what is told, and what is told is exactly what was said. */
+/** What is stored is less than what was written, and what is read back is exactly what was written. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
@@ -9,32 +9,50 @@ import { openSession } from "../../src/core/session.ts";
 import type { Source, UniversalEvent } from "../../src/protocol/events.ts";
 import { eventId, ItemId, sessionId, turnId } from "../../src/protocol/ids.ts";
 import type { NativeLine } from "../../src/protocol/resources.ts";
-import { makeRoom, openLinesWriter } from "../../src/runtime/log/codec/lines-writer.ts";
-import { openNativePacker, parseNative } from "../../src/runtime/log/codec/native-packing.ts";
-import { openPacker } from "../../src/runtime/log/codec/packing.ts";
-import { parsePacked, tell } from "../../src/runtime/log/codec/telling.ts";
+import { openCodec } from "../../src/runtime/log/codec/codec.ts";
+import { newScratch, openLineWriter } from "../../src/runtime/log/codec/line-writer.ts";
+import type { EncodedEvents, EventGroup, NativeText } from "../../src/runtime/log/contract.ts";
 import { fake } from "../support/fake-adapter.ts";
 import { transcripts } from "../support/transcripts.ts";
 
-function pack(events: readonly UniversalEvent[]): Buffer {
-  const lines = openLinesWriter(makeRoom());
-  const packer = openPacker(lines);
-  for (const event of events) packer.add(event);
-  return lines.finish();
+const codec = openCodec();
+
+function encode(events: readonly UniversalEvent[]): EncodedEvents {
+  const writer = codec.openWriter();
+  for (const event of events) writer.event(event);
+  const { events: encoded } = writer.finish();
+  if (encoded === null) throw new Error("there was nothing to encode");
+  return encoded;
 }
 
-const asLines = (events: readonly UniversalEvent[]): string =>
-  events.map((event) => `${JSON.stringify(event)}\n`).join("");
+function encodeNative(lines: readonly NativeText[]): Uint8Array {
+  const writer = codec.openWriter();
+  for (const line of lines) writer.native(line);
+  return writer.finish().native?.bytes ?? Buffer.of();
+}
 
+const place = { session: sessionId("s"), position: 7 };
+
+const asText = (events: readonly UniversalEvent[]): string[] => events.map((event) => JSON.stringify(event));
+
+const asFrames = (events: readonly UniversalEvent[], id: (index: number) => string): string =>
+  asText(events)
+    .map((json, index) => `id: ${id(index)}\ndata: ${json}\n\n`)
+    .join("");
+
+/** Not only the same values: the same text, so the order of their fields too. */
 function expectSame(events: readonly UniversalEvent[]): void {
-  const packed = pack(events);
-  const { bytes, starts } = tell(packed);
-  expect(bytes.toString()).toBe(asLines(events));
-  expect(starts.slice(1).map((end, index) => bytes.toString("utf8", starts[index], end))).toEqual(
-    events.map((event) => `${JSON.stringify(event)}\n`),
-  );
-  // Not only the same values: the same text, so the order of their fields too.
-  expect(asLines(parsePacked(packed))).toBe(asLines(events));
+  if (events.length === 0) return;
+  const encoded = encode(events);
+  const written = codec.committed(place, encoded);
+  const stored = codec.stored({ ...place, ...encoded });
+  for (const group of [written, stored]) {
+    expect(asText(group.events())).toEqual(asText(events));
+    expect(asText(group.notable())).toEqual(asText(events.filter(({ type }) => type !== "item.delta")));
+    expect(group.time()).toBe(events[0]?.time);
+    expect(group.sse("sequence").toString()).toBe(asFrames(events, (index) => `${group.first + index}`));
+    expect(group.sse("position").toString()).toBe(asFrames(events, (index) => `7.${index}`));
+  }
 }
 
 /** A few letters of every kind that JSON and UTF-8 treat differently, in any mixture and length. */
@@ -141,7 +159,8 @@ describe("events", () => {
       for (const size of [1, 2, 7, 100, events.length]) {
         for (let start = 0; start < events.length; start += size) {
           const group = events.slice(start, start + size);
-          expect(tell(pack(group)).bytes.toString(), name).toBe(asLines(group));
+          const stored = codec.stored({ ...place, ...encode(group) });
+          expect(stored.sse("position").toString(), name).toBe(asFrames(group, (index) => `7.${index}`));
         }
       }
       expectSame(events);
@@ -159,19 +178,60 @@ describe("events", () => {
     hear({ type: "text", id: "a", delta: 'th"ree' }, 13);
     hear({ type: "text", id: "a", delta: "" }, 14);
     hear({ type: "text", id: "a", delta: "four" }, 14);
-    expect(pack(events).toString().split("\n").slice(-4)).toEqual(['"two"', '12"th\\"ree"', '1/2"four"', ""]);
+    expect(Buffer.from(encode(events).bytes).toString().split("\n").slice(-4)).toEqual([
+      '"two"',
+      '12"th\\"ree"',
+      '1/2"four"',
+      "",
+    ]);
     expectSame(events);
   });
 
-  test("frames stand before each event, and an empty line after", () => {
-    const session = openSession({ sessionId: sessionId("s"), adapter: fake, policy: defaultPolicy });
-    const events = ["one", "two", "three"].flatMap(
-      (delta) => session.step({ type: "line", from: "agent", line: { type: "text", id: "a", delta }, at: 1 }).events,
-    );
-    const { bytes } = tell(pack(events), (buffer, { at, index }) => at + buffer.write(`<${index}>`, at));
-    expect(bytes.toString()).toBe(events.map((event, index) => `<${index}>${JSON.stringify(event)}\n\n`).join(""));
+  test("frames are cut where they are asked to be, by sequence", () => {
+    const events = deltas("one", "two", "three", "four");
+    const group = codec.stored({ ...place, ...encode(events) });
+    const [first = 0] = events.map(({ sequence }) => sequence);
+    const all = events.map((event) => `id: ${event.sequence}\ndata: ${JSON.stringify(event)}\n\n`);
+    const cut = (span: { from?: number; to?: number }): string => group.sse("sequence", span).toString();
+    expect(cut({ from: first + 2 })).toBe(all.slice(2).join(""));
+    expect(cut({ from: first + 1, to: first + 2 })).toBe(all.slice(1, 3).join(""));
+    expect(cut({ to: first })).toBe(all.slice(0, 1).join(""));
+    expect(cut({ from: 0, to: group.last })).toBe(all.join(""));
+    expect(cut({ from: group.last + 1 })).toBe("");
+    expect(asText(group.events(first + 1))).toEqual(asText(events.slice(2)));
+    expect(group.events(group.last)).toEqual([]);
+  });
+
+  test("a fresh group hands out the writer's own events and shared frames; an old one decodes its bytes", () => {
+    const own = openCodec();
+    const commit = (events: readonly UniversalEvent[]): EventGroup => {
+      const writer = own.openWriter();
+      for (const event of events) writer.event(event);
+      const { events: encoded } = writer.finish();
+      if (encoded === null) throw new Error("there was nothing to encode");
+      return own.committed(place, encoded);
+    };
+    const events = deltas("one", "two");
+    const group = commit(events);
+    expect(group.events()[0]).toBe(events[0]);
+    expect(group.notable()[0]).toBe(events.find(({ type }) => type !== "item.delta"));
+    expect(group.sse("sequence")).toBe(group.sse("sequence"));
+    const bytes = group.sse("sequence");
+    // Much more than is kept.
+    for (let count = 0; count < 100; count += 1) commit(deltas("x".repeat(100_000))).sse("sequence");
+    expect(group.events()[0]).not.toBe(events[0]);
+    expect(group.events()).toEqual(events);
+    expect(group.sse("sequence")).not.toBe(bytes);
+    expect(group.sse("sequence").equals(bytes)).toBe(true);
   });
 });
+
+function deltas(...texts: readonly string[]): UniversalEvent[] {
+  const session = openSession({ sessionId: sessionId("s"), adapter: fake, policy: defaultPolicy });
+  return texts.flatMap(
+    (delta) => session.step({ type: "line", from: "agent", line: { type: "text", id: "a", delta }, at: 1 }).events,
+  );
+}
 
 describe("native lines", () => {
   test("come back as they were, whatever they share with the one before", () => {
@@ -180,33 +240,32 @@ describe("native lines", () => {
     const native = fc.oneof(fc.record({ type: start, text: said }), said, fc.constant(null), fc.nat());
     fc.assert(
       fc.property(fc.array(fc.record({ from, native, at: fc.nat(100_000), skipped: fc.nat(2) })), (said) => {
-        const lines = openLinesWriter(makeRoom());
-        const pack = openNativePacker(lines);
+        const lines: NativeText[] = [];
         const expected: NativeLine[] = [];
         let line = 0;
         for (const { from, native, at, skipped } of said) {
           line += skipped === 2 ? 2 : 1;
-          pack({ line, at, from, text: JSON.stringify(native) });
+          lines.push({ line, at, from, text: JSON.stringify(native) });
           expected.push({ line, time: new Date(at).toISOString(), from, native });
         }
-        expect(parseNative(lines.finish())).toEqual(expected);
+        expect(codec.decodeNative(encodeNative(lines))).toEqual(expected);
       }),
     );
   });
 
   test("what a line shares with the one before it is stored once", () => {
-    const lines = openLinesWriter(makeRoom());
-    const pack = openNativePacker(lines);
-    pack({ line: 1, at: 5, from: "agent", text: '{"type":"delta","text":"Hel"}' });
-    pack({ line: 2, at: 17, from: "agent", text: '{"type":"delta","text":"lo"}' });
-    expect(lines.finish().toString().split("\n")[1]).toBe('a12,24,lo"}');
+    const bytes = encodeNative([
+      { line: 1, at: 5, from: "agent", text: '{"type":"delta","text":"Hel"}' },
+      { line: 2, at: 17, from: "agent", text: '{"type":"delta","text":"lo"}' },
+    ]);
+    expect(Buffer.from(bytes).toString().split("\n")[1]).toBe('a12,24,lo"}');
   });
 });
 
 test("numbers are written digit by digit, and the room grows with what is put into it", () => {
   fc.assert(
     fc.property(fc.array(fc.oneof(fc.nat(), fc.maxSafeNat(), fc.string({ unit: "binary" }))), (pieces) => {
-      const written = openLinesWriter(makeRoom());
+      const written = openLineWriter(newScratch());
       for (const piece of pieces) {
         if (typeof piece === "number") written.integer(piece);
         else written.text(piece.repeat(1000));

@@ -1,39 +1,39 @@
 /**
- * Events as they are stored, one line each. Deltas are nearly all there is and repeat all but a few letters, so one
- * that follows another like it is stored as what differs. What is told is made from this when somebody listens.
+ * Events as they are stored, one line each. Nearly all events are deltas that differ from the one before in a few
+ * letters, so a delta that follows another like it is stored as the difference.
  *
  *     {"event_id":"s:7","sequence":7,…}   an event, whole
  *     "text"                              a delta like the one before: next sequence, next native line, this text
  *     12/3"text"                          the same, 12 ms later, caused three native lines further on
  */
 import type { EventOf, UniversalEvent } from "../../../protocol/events.ts";
-import type { LinesWriter } from "./lines-writer.ts";
+import type { LineWriter } from "./line-writer.ts";
 
-export interface Packer {
+export interface EventEncoder {
   readonly add: (event: UniversalEvent) => void;
-  /** About how much it is when it is told. */
-  readonly told: () => number;
+  /** About how many bytes of JSON the events are when each is whole. */
+  readonly wholeBytes: () => number;
 }
 
-/** A delta that another may follow: it says which native line caused it, and no rule made it. */
-type Delta = EventOf<"item.delta"> & { readonly cause: { readonly line: number; readonly rule?: undefined } };
+/** A delta that another may follow: it names the native line that caused it, and no rule made it. */
+type PlainDelta = EventOf<"item.delta"> & { readonly cause: { readonly line: number; readonly rule?: undefined } };
 
-export const isPlainDelta = (event: UniversalEvent): event is Delta =>
+const isPlainDelta = (event: UniversalEvent): event is PlainDelta =>
   event.type === "item.delta" && event.cause.rule === undefined && event.cause.line !== null;
 
 /** One for each group: a group begins with a whole event. */
-export function openPacker(lines: LinesWriter): Packer {
-  let last: Delta | null = null;
-  /** What telling a delta like the last takes, besides its text. */
+export function openEventEncoder(lines: LineWriter): EventEncoder {
+  let last: PlainDelta | null = null;
+  /** The JSON of a delta like the last, without its text. */
   let around = 0;
-  let told = 0;
+  let wholeBytes = 0;
 
   const addWhole = (event: UniversalEvent): void => {
     const before = lines.size();
     lines.text(JSON.stringify(event));
     lines.endLine();
     const size = lines.size() - before;
-    told += size;
+    wholeBytes += size;
     last = isPlainDelta(event) ? event : null;
     if (last !== null) around = size - last.data.delta.length;
   };
@@ -48,15 +48,15 @@ export function openPacker(lines: LinesWriter): Packer {
       }
       lines.literal(event.data.delta);
       lines.endLine();
-      told += around + event.data.delta.length;
+      wholeBytes += around + event.data.delta.length;
       last = event;
     },
-    told: () => told,
+    wholeBytes: () => wholeBytes,
   };
 }
 
 /** Time and native lines never go back; texts of times compare as the times do. */
-const follows = (last: Delta, next: Delta): boolean =>
+const follows = (last: PlainDelta, next: PlainDelta): boolean =>
   next.sequence === last.sequence + 1 &&
   next.time >= last.time &&
   next.cause.line >= last.cause.line &&

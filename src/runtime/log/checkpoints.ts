@@ -1,8 +1,7 @@
 /** Checkpoints of a session's snapshot: encoded as text, and loaded with the events after it applied. */
 import { emptySnapshot, type Snapshot, snapshotFold } from "../../core/snapshot.ts";
 import type { SessionId } from "../../protocol/ids.ts";
-import { eventsOf } from "../log/codec/group.ts";
-import type { EventLog } from "../log/contract.ts";
+import type { EventLog } from "./contract.ts";
 
 const READ_BYTES = 1024 * 1024;
 
@@ -47,7 +46,7 @@ export async function loadSnapshot(log: EventLog, id: SessionId): Promise<Snapsh
     const groups = await log.read(id, { after: snapshot.sequence, maxBytes: READ_BYTES });
     if (groups.length === 0) return snapshot;
     for (const group of groups) {
-      for (const event of eventsOf(group, snapshot.sequence)) snapshotFold.step(snapshot, event);
+      for (const event of group.events(snapshot.sequence)) snapshotFold.step(snapshot, event);
     }
   }
 }

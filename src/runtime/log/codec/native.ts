@@ -1,28 +1,22 @@
 /**
- * Native lines as they are stored. The first of a group is whole; one that follows it is what differs: who said it,
- * how many milliseconds later, how many letters it begins with that the one before began with too, and the rest.
+ * Native lines as they are stored. The first of a group is whole; each line after it is stored as the difference: who
+ * wrote it, how many milliseconds later, how many letters it shares with the start of the line before, and the rest.
  *
  *     {"line":3,"time":"…","from":"agent","native":{"type":"delta","text":"Hel"}}
  *     a12,24,lo"}
  */
 import type { NativeLine } from "../../../protocol/resources.ts";
-import type { LinesWriter } from "./lines-writer.ts";
-
-export interface NativeText {
-  readonly line: number;
-  readonly at: number;
-  readonly from: NativeLine["from"];
-  /** JSON without a newline in it. */
-  readonly text: string;
-}
+import type { NativeText } from "../contract.ts";
+import { asBuffer } from "./decode.ts";
+import type { LineWriter } from "./line-writer.ts";
 
 const LETTERS = { agent: "a", host: "h", process: "p" } as const;
-const SPEAKERS: Readonly<Record<string, NativeLine["from"]>> = { a: "agent", h: "host", p: "process" };
+const AUTHORS: Readonly<Record<string, NativeLine["from"]>> = { a: "agent", h: "host", p: "process" };
 const NATIVE = ',"native":';
 
-export function openNativePacker(lines: LinesWriter): (native: NativeText) => void {
+export function openNativeEncoder(lines: LineWriter): (native: NativeText) => void {
   let last: NativeText | null = null;
-  /** How the last line began that shared something with the one before it: the next mostly begins so too. */
+  /** The shared start of the last line that had one: the next line mostly begins with it too. */
   let start = "";
   return (native) => {
     const { line, at, from, text } = native;
@@ -53,13 +47,13 @@ function sharedStart(one: string, other: string): string {
 
 const isHighSurrogate = (unit: number): boolean => unit >= 0xd800 && unit <= 0xdbff;
 
-/** What we stored ourselves is trusted: it is not checked again. */
-export function parseNative(packed: Uint8Array): NativeLine[] {
+/** What we stored ourselves is not checked again. */
+export function decodeNative(bytes: Uint8Array): NativeLine[] {
   const natives: NativeLine[] = [];
   let text = "";
   let time = 0;
   let number = 0;
-  for (const line of Buffer.from(packed.buffer, packed.byteOffset, packed.byteLength).toString("utf8").split("\n")) {
+  for (const line of asBuffer(bytes).toString("utf8").split("\n")) {
     if (line === "") continue;
     if (line.startsWith("{")) {
       const whole: NativeLine = JSON.parse(line);
@@ -73,7 +67,7 @@ export function parseNative(packed: Uint8Array): NativeLine[] {
     text = text.slice(0, Number(shared)) + line.slice(head.length);
     time += Number(ms);
     number += 1;
-    const from = SPEAKERS[line[0] ?? ""] ?? "agent";
+    const from = AUTHORS[line[0] ?? ""] ?? "agent";
     natives.push({ line: number, time: new Date(time).toISOString(), from, native: JSON.parse(text) });
   }
   return natives;

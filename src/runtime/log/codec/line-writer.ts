@@ -1,0 +1,107 @@
+/** Writes lines as bytes: each piece is encoded once, at its final place, never as part of one long string first. */
+
+const NEWLINE = 0x0a;
+const SPACE = 0x20;
+const QUOTE = 0x22;
+const ZERO = 0x30;
+const BACKSLASH = 0x5c;
+const DELETE = 0x7f;
+const FIRST_BYTES = 16 * 1024;
+/** A scratch buffer that a very long line has made larger than this is dropped. */
+const KEPT_BYTES = 2 * 1024 * 1024;
+/** UTF-8 takes at most this many bytes for one unit of a string; long texts are measured instead. */
+const WIDEST = 3;
+const LONG_TEXT = 64 * 1024;
+/** Up to this length a text is written letter by letter: a call costs more. */
+const SHORT_TEXT = 64;
+/** The digits of the largest whole number there is. */
+const MOST_DIGITS = 16;
+
+/** Memory that is used again and again, by one writer at a time. */
+export interface Scratch {
+  buffer: Buffer;
+}
+
+export const newScratch = (): Scratch => ({ buffer: Buffer.allocUnsafe(FIRST_BYTES) });
+
+export interface LineWriter {
+  readonly text: (text: string) => void;
+  /** A text as JSON has it, in quotes. */
+  readonly literal: (text: string) => void;
+  /** A whole number, not negative. */
+  readonly integer: (value: number) => void;
+  readonly endLine: () => void;
+  readonly size: () => number;
+  /** All that was written, in memory of its own; nothing can be added after that. */
+  readonly finish: () => Buffer;
+}
+
+export function openLineWriter(scratch: Scratch): LineWriter {
+  let at = 0;
+  const write = (text: string): void => {
+    reserve(scratch, { at, length: text.length > LONG_TEXT ? Buffer.byteLength(text, "utf8") : text.length * WIDEST });
+    at += scratch.buffer.write(text, at, "utf8");
+  };
+  return {
+    text: write,
+    literal(text) {
+      reserve(scratch, { at, length: SHORT_TEXT + 2 });
+      const end = text.length > SHORT_TEXT ? -1 : writePlain(scratch.buffer, { at, text });
+      if (end < 0) write(JSON.stringify(text));
+      else at = end;
+    },
+    integer(value) {
+      reserve(scratch, { at, length: MOST_DIGITS });
+      at = writeInteger(scratch.buffer, { at, value });
+    },
+    endLine() {
+      reserve(scratch, { at, length: 1 });
+      scratch.buffer[at] = NEWLINE;
+      at += 1;
+    },
+    size: () => at,
+    finish: () => copyOut(scratch, at),
+  };
+}
+
+/** Writes the digits without making a string of them; returns the place behind. */
+export function writeInteger(bytes: Uint8Array, { at, value }: { at: number; value: number }): number {
+  let length = 1;
+  for (let bound = 10; bound <= value; bound *= 10) length += 1;
+  let rest = value;
+  for (let place = at + length - 1; place >= at; place -= 1) {
+    const tenth = Math.floor(rest / 10);
+    bytes[place] = ZERO + (rest - tenth * 10);
+    rest = tenth;
+  }
+  return at + length;
+}
+
+/** Writes a text in quotes that needs no escapes and is ASCII, and returns the place behind; -1 for any other text. */
+function writePlain(bytes: Uint8Array, { at, text }: { at: number; text: string }): number {
+  let place = at;
+  bytes[place++] = QUOTE;
+  for (let index = 0; index < text.length; index += 1) {
+    const unit = text.charCodeAt(index);
+    if (unit < SPACE || unit >= DELETE || unit === QUOTE || unit === BACKSLASH) return -1;
+    bytes[place++] = unit;
+  }
+  bytes[place++] = QUOTE;
+  return place;
+}
+
+/** What was written, in memory of its own. */
+export function copyOut(scratch: Scratch, length: number): Buffer {
+  const bytes = Buffer.from(scratch.buffer.subarray(0, length));
+  if (scratch.buffer.length > KEPT_BYTES) scratch.buffer = Buffer.allocUnsafe(FIRST_BYTES);
+  return bytes;
+}
+
+/** Makes sure that `length` bytes can be written at `at`. */
+export function reserve(scratch: Scratch, { at, length }: { at: number; length: number }): void {
+  const needed = at + length;
+  if (needed <= scratch.buffer.length) return;
+  const buffer = Buffer.allocUnsafe(Math.max(needed, scratch.buffer.length * 2));
+  scratch.buffer.copy(buffer, 0, 0, at);
+  scratch.buffer = buffer;
+}
