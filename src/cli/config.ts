@@ -35,6 +35,8 @@ export const Settings = z.strictObject({
   defaultAgent: z.string().min(1),
   watchdogMs: z.number(WATCHDOG).int(WATCHDOG).min(100, WATCHDOG).max(MAX_WATCHDOG_MS, WATCHDOG),
   passEnv: z.array(VariableName),
+  /** Absolute paths of folders whose settings, hooks, plugins and MCP servers agents may use. */
+  trustedFolders: z.array(z.string().startsWith("/", "a trusted folder is an absolute path")),
   logLevel: z.enum(["silent", "error", "warn", "info", "debug"]),
   /** The OpenCode surface also at the root. */
   opencodeRoot: z.boolean(),
@@ -81,6 +83,7 @@ export async function loadSettings({ flags, env }: LoadOptions): Promise<LoadedS
     defaultAgent: given.defaultAgent ?? "mock",
     watchdogMs: given.watchdogMs ?? null,
     passEnv: given.passEnv ?? [],
+    trustedFolders: given.trustedFolders ?? [],
     logLevel: given.logLevel ?? "warn",
     opencodeRoot: given.opencodeRoot ?? false,
     opencodeMessages: given.opencodeMessages ?? "turn",
@@ -160,7 +163,7 @@ type Key = keyof Settings;
 const numbers: ReadonlySet<Key> = new Set<Key>(["port", "watchdogMs"]);
 const switches: ReadonlySet<Key> = new Set<Key>(["opencodeRoot", "finishTodos"]);
 /** Too much for a flag or a variable. */
-const fileOnly: ReadonlySet<Key> = new Set<Key>(["builtin", "plugins"]);
+const fileOnly: ReadonlySet<Key> = new Set<Key>(["builtin", "plugins", "trustedFolders"]);
 const lists: ReadonlySet<Key> = new Set<Key>(["corsAllowOrigin", "passEnv"]);
 const keys: readonly Key[] = Settings.keyof().options;
 

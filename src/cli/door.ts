@@ -11,6 +11,7 @@ import type {
   NativePage,
   SessionDetail,
   SessionSummary,
+  TrustList,
 } from "../protocol/resources.ts";
 import type { Sessions } from "../runtime/session/contract.ts";
 import { DEFAULT_PORT, type LoadedSettings, loadSettings } from "./config.ts";
@@ -35,6 +36,10 @@ export interface Door {
   readonly events: (id: string, page: EventQuery) => Promise<EventPage>;
   readonly native: (id: string, page: { readonly offset: number; readonly limit: number }) => Promise<NativePage>;
   readonly follow: (id: string, follow: FollowQuery) => AsyncIterable<UniversalEvent>;
+  /** With a directory, also whether that one is trusted. */
+  readonly trust: (directory?: string) => Promise<TrustList>;
+  readonly addTrust: (directory: string, options: { readonly force: boolean }) => Promise<string>;
+  readonly removeTrust: (directory: string) => Promise<void>;
   readonly agents: () => Promise<readonly AgentSummary[]>;
   readonly install: (agent: string, options: { version?: string; reinstall?: boolean }) => Promise<void>;
   readonly close: () => Promise<void>;
@@ -154,6 +159,12 @@ export function embeddedDoor(sessions: Sessions): Door {
     events: (id, page) => sessions.events(sessionId(id), page),
     native: (id, page) => sessions.native(sessionId(id), page),
     follow,
+    trust: async (directory) => ({
+      folders: sessions.trust.list(),
+      ...(directory === undefined ? {} : { trusted: sessions.trust.isTrusted(directory) }),
+    }),
+    addTrust: (directory, options) => sessions.trust.add(directory, options),
+    removeTrust: async (directory) => void (await sessions.trust.remove(directory)),
     agents: () => sessions.agents(),
     install: (agent, options) => sessions.install(agent, options),
     close: () => {

@@ -25,6 +25,7 @@ const commands: readonly CommandEntry[] = [
   { name: "daemon", summary: "Start, stop or find the daemon in the background", load: () => import("./daemon.ts") },
   { name: "open", summary: "Print a link that logs a browser in to the daemon", load: () => import("./open.ts") },
   { name: "token", summary: "Print the daemon's token, or revoke page logins", load: () => import("./token.ts") },
+  { name: "trust", summary: "List, add and remove trusted folders", load: () => import("./trust.ts") },
   { name: "attach", summary: "Follow a session in the terminal and speak to it", load: () => import("./attach.ts") },
   { name: "opencode", summary: "Open OpenCode's TUI on any agent", load: () => import("./opencode.ts") },
   { name: "sessions", summary: "List, show, export, abort and delete sessions", load: () => import("./sessions.ts") },

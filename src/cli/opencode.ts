@@ -11,6 +11,7 @@ import { silentLogger } from "../runtime/logger.ts";
 import { findCredential } from "../sdk/credential.ts";
 import { type LoadedSettings, loadSettings } from "./config.ts";
 import { addDoorOptions, type Door, openDoor } from "./door.ts";
+import { settleTrust } from "./trust.ts";
 import { CommandError, UsageError } from "./usage.ts";
 
 interface Flags {
@@ -21,6 +22,7 @@ interface Flags {
   readonly tokenFile?: string;
   readonly data?: string;
   readonly config?: string;
+  readonly trust?: true;
 }
 
 export function define(command: Command): void {
@@ -28,6 +30,7 @@ export function define(command: Command): void {
     .argument("[options...]", "after --: passed on to `opencode attach`, for example -- --continue")
     .option("--agent <agent>", "the agent that new sessions begin with (FRANCA_DEFAULT_AGENT, else the daemon's)")
     .option("--dir <folder>", "where the agent works", ".")
+    .option("--trust", "trust the folder: the agent may use its settings, hooks, plugins and MCP servers")
     .addHelpText(
       "after",
       `
@@ -82,6 +85,8 @@ async function prepare({ url, words, flags, settings }: Preparing): Promise<Prep
       );
     }
     const asked = await sessionIn(words, door);
+    const started = flags.agent ?? asked.agent ?? settings.defaultAgent;
+    await settleTrust({ door, agent: started, directory: resolve(flags.dir ?? "."), trust: flags.trust === true });
     const agent = flags.agent ?? asked.agent;
     return { program, scope: agent === null ? "" : `/@${agent}`, more: asked.words };
   } finally {
@@ -93,7 +98,6 @@ async function prepare({ url, words, flags, settings }: Preparing): Promise<Prep
 const findOpenCode = ({ data }: LoadedSettings): string | null =>
   openBinaries({
     toolsFolder: process.env.FRANCA_TOOLS ?? join(data, "tools"),
-    projectFolder: process.cwd(),
     environment: process.env,
     logger: silentLogger,
   }).find(opencode);

@@ -10,6 +10,7 @@ import { loadSettings } from "./config.ts";
 import { addDoorOptions, type Door, openDoor } from "./door.ts";
 import { formats, type Output } from "./output.ts";
 import { onSignals } from "./signals.ts";
+import { settleTrust } from "./trust.ts";
 import { UsageError } from "./usage.ts";
 
 /** After SIGTERM: interrupt at once, terminate and kill so many milliseconds later. */
@@ -30,6 +31,7 @@ interface RunFlags {
   readonly deny?: true;
   readonly finishTodos?: true;
   readonly baseUrl?: string;
+  readonly trust?: true;
 }
 
 export function define(command: Command): void {
@@ -46,6 +48,7 @@ export function define(command: Command): void {
     .addOption(new Option("--auto-approve", "allow whatever the agent asks for").conflicts("deny"))
     .option("--deny", "reject whatever the agent asks for")
     .option("--finish-todos", "let the turn go on while todos are open, within bounds (docs/continuation.md)")
+    .option("--trust", "trust the folder: the agent may use its settings, hooks, plugins and MCP servers")
     .option("--base-url <url>", "for the builtin agent: where its model's provider is")
     .addHelpText(
       "after",
@@ -78,6 +81,9 @@ async function run(words: readonly string[], flags: RunFlags): Promise<void> {
   const door = await openDoor({ flags: { ...flags }, env, stop: STOP_LADDER });
   let ended: EventOf<"turn.ended"> | null = null;
   try {
+    const directory = resolve(flags.dir ?? ".");
+    const agent = flags.agent ?? defaultAgent;
+    await settleTrust({ door, agent, directory, trust: flags.trust === true });
     const { session, made } = await sessionFor({ door, flags, agent: flags.agent ?? defaultAgent });
     ended = await runTurn({ door, session, made, prompt, rule: answerRule(flags), output });
     output.end(ended);

@@ -31,6 +31,11 @@ export interface AdapterDefinition<Line, State> {
   readonly resumeCommand?: (nativeId: string) => string;
   /** How `franca doctor` tries it; without it the agent is only looked at. */
   readonly trial?: Trial;
+  /**
+   * The agent runs or obeys something of the folder it works in (settings, hooks, plugins), so it is started otherwise
+   * in one that is not trusted: `launch` gets `folder`. `lookFor` names files that it wants to know about.
+   */
+  readonly folder?: { readonly lookFor: readonly string[] };
   /** For connections that carry several sessions. */
   readonly route?: (line: Line) => Route;
   /** A format for `convert` only: there is nothing to launch. */
@@ -53,6 +58,7 @@ export interface Adapter {
   readonly models: ModelSource | null;
   readonly resumeCommand: ((nativeId: string) => string) | null;
   readonly trial: Trial | null;
+  readonly folder: { readonly lookFor: readonly string[] } | null;
   readonly route: ((value: unknown) => Route) | null;
   readonly offline: boolean;
 }
@@ -78,6 +84,7 @@ export function defineAdapter<Line, State>(definition: AdapterDefinition<Line, S
     models: definition.models ?? null,
     resumeCommand: definition.resumeCommand ?? null,
     trial: definition.trial ?? null,
+    folder: definition.folder ?? null,
     offline: definition.offline ?? false,
     route: route === undefined ? null : (value) => (isNative(value) ? route(value) : { thread: null }),
     open: () => openAdapter(definition),

@@ -10,6 +10,20 @@ export interface McpServer {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
+/** The folder of a session, for agents that run or obey something of it by themselves. */
+export interface FolderFacts {
+  /** Without links. */
+  readonly path: string;
+  /** A person has said that the folder's own settings, hooks and plugins may run. */
+  readonly trusted: boolean;
+  /** Where the git repository begins that holds it. */
+  readonly gitRoot: string | null;
+  /** Variables that keep git from running what an untrusted folder's configuration names; empty for others. */
+  readonly gitEnvironment: Readonly<Record<string, string>>;
+  /** Those of the files that the adapter asked about which are in the folder or above it. */
+  readonly found: readonly string[];
+}
+
 /** What a session asks of its agent, when it is opened and every time it is resumed. */
 export interface LaunchOptions {
   readonly session_id: string;
@@ -33,6 +47,8 @@ export interface LaunchOptions {
   readonly prompt: Prompt | null;
   /** Whether we run as root, which some agents refuse. */
   readonly asRoot: boolean;
+  /** Null for agents that run nothing of a folder. */
+  readonly folder: FolderFacts | null;
 }
 
 /** How to open the connection: data, not a process. */
@@ -49,7 +65,10 @@ export type Launch =
     }
   | {
       readonly kind: "http";
-      /** Serves until we stop it; ready when a line of its output matches `ready` (the first group is the base url). */
+      /**
+       * Serves until we stop it; ready when a line of its output matches `ready` (the first group is the base url).
+       * `{port}` in an argument is a free port.
+       */
       readonly command: string;
       readonly args: readonly string[];
       readonly env?: Readonly<Record<string, string>>;
@@ -59,13 +78,21 @@ export type Launch =
       readonly shared: string;
       /** An already running server: nothing is started. */
       readonly url?: string;
-      /** What the server asks for with every request (HTTP Basic). */
-      readonly login?: { readonly user: string; readonly password: string };
+      /**
+       * What the server asks for with every request (HTTP Basic). Without a password the edge makes a random one for
+       * the server that it starts, and gives it in this variable.
+       */
+      readonly login?: { readonly user: string; readonly password: string | { readonly variable: string } };
     }
   | { readonly kind: "in-process"; readonly agent: string }
   /** It cannot be launched as asked: a sentence that says what to do. */
   | {
       readonly kind: "refused";
-      readonly code: "not_supported" | "mode_not_supported" | "agent_not_installed" | "invalid_request";
+      readonly code:
+        | "not_supported"
+        | "mode_not_supported"
+        | "agent_not_installed"
+        | "invalid_request"
+        | "folder_not_trusted";
       readonly message: string;
     };

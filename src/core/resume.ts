@@ -43,6 +43,7 @@ function recall(state: MachineState, snapshot: Snapshot): void {
     permission_mode: snapshot.permission_mode,
     revert: snapshot.revert,
     share: snapshot.share,
+    trusted: snapshot.trusted,
   };
   for (const [name, value] of Object.entries(known)) if (value !== null) state.known.set(name, JSON.stringify(value));
 }

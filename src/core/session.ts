@@ -99,7 +99,7 @@ function stepSession(state: State, input: SessionInput): SessionOutput {
       break;
     case "connected":
       hear(state, work, input);
-      say(state, work, { type: "connected", at: input.at });
+      say(state, work, { type: "connected", folder: input.options.folder, at: input.at });
       break;
     case "disconnected":
       work.line = record(state, work, { from: "process", native: { exit: input.exit } });

@@ -60,6 +60,8 @@ export interface Snapshot {
   usage: UsageTotal;
   revert: Revert | null;
   share: Share | null;
+  /** Whether the agent was last started with what its folder brings along; null while nothing was said of it. */
+  trusted: boolean | null;
   /** What was taken out of the conversation lately. */
   removed: readonly MessagePlace[];
 }
@@ -76,6 +78,7 @@ export const emptySnapshot = (): Snapshot => ({
   variant: null,
   mode: null,
   permission_mode: null,
+  trusted: null,
   status: "idle",
   ended: false,
   turn: null,
@@ -241,6 +244,7 @@ function applyChange(state: Snapshot, change: Change): void {
   if (change.queue !== undefined) state.queue = change.queue;
   if (change.revert !== undefined) state.revert = change.revert;
   if (change.share !== undefined) state.share = change.share;
+  if (change.trusted !== undefined) state.trusted = change.trusted;
   if (change.removed !== undefined) remove(state, change.removed);
   if (state.metadata === null) return;
   const known = state.metadata;

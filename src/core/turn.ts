@@ -6,9 +6,11 @@ import type { Exit } from "./agent-io.ts";
 import { expire } from "./clock.ts";
 import { onCommand } from "./commands.ts";
 import { unreachable } from "./fold.ts";
+import { sayTrust } from "./folder-trust.ts";
 import { startGovernor } from "./governor.ts";
 import type { SessionInput, TurnPolicy } from "./input.ts";
 import { forgetClosed, startLedger } from "./items.ts";
+import type { FolderFacts } from "./launch.ts";
 import { closeLeftovers, conclude, finishAsSignalled, finishTurn, leaveUnanswered, runQueue } from "./lifecycle.ts";
 import { emit, type MachineOutput, type MachineState, ours } from "./machine-state.ts";
 import type { Report } from "./report.ts";
@@ -35,7 +37,7 @@ export type MachineInput =
     >
   /** All that one native line gave; none when it said nothing new, which is still a sign of life. */
   | { readonly type: "heard"; readonly reports: readonly Report[]; readonly at: number }
-  | { readonly type: "connected"; readonly at: number };
+  | { readonly type: "connected"; readonly folder: FolderFacts | null; readonly at: number };
 
 export function startMachine({ sessionId, adapter, policy, connected, foreign }: MachineOptions): MachineState {
   const { echoesPrompts, steer, oneTurn = false } = adapter.capabilities;
@@ -93,7 +95,7 @@ export function stepMachine(state: MachineState, input: MachineInput): readonly 
       if (!state.ended) onCommand(state, out, input.command);
       break;
     case "connected":
-      onConnected(state, out);
+      onConnected(state, out, input.folder);
       break;
     case "disconnected":
       onDisconnected(state, out, input.exit);
@@ -138,9 +140,10 @@ function onOpened(
   }
 }
 
-function onConnected(state: MachineState, out: MachineOutput[]): void {
+function onConnected(state: MachineState, out: MachineOutput[], folder: FolderFacts | null): void {
   state.connection = "open";
   state.heardAt = state.at;
+  if (folder !== null) sayTrust(state, out, folder);
   const waiting = state.outbox;
   state.outbox = [];
   for (const command of waiting) out.push({ type: "command", command });

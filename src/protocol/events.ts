@@ -171,6 +171,8 @@ export const Draft = z.discriminatedUnion("type", [
       agent_version: z.string().optional(),
       directory: z.string().optional(),
       tools: z.array(z.string()).readonly().optional(),
+      /** Whether the agent uses what its folder brings along: settings, hooks, plugins, MCP servers. */
+      trusted: z.boolean().optional(),
       /** Whether the continuation governor may go on in this session. */
       continuing: z.boolean().optional(),
       queue: z.array(QueuedPrompt).readonly().optional(),

@@ -123,6 +123,8 @@ export type SessionSummary = z.infer<typeof SessionSummary>;
 
 export const SessionDetail = SessionSummary.extend({
   turnId: z.string().nullable(),
+  /** Whether the settings, hooks, plugins and MCP servers of its directory may be used. */
+  trusted: z.boolean(),
   pendingPermissions: z.array(Permission).readonly(),
   pendingQuestions: z.array(QuestionRequest).readonly(),
   queue: z.array(QueuedPrompt).readonly(),
@@ -139,12 +141,20 @@ export type SessionDetail = z.infer<typeof SessionDetail>;
 export const SessionList = z.object({ sessions: z.array(SessionSummary).readonly() });
 export const ForkedSession = z.object({ sessionId: z.string() });
 
+export const TrustedFolder = z.object({ path: z.string(), from: z.enum(["person", "config"]) });
+export const TrustList = z.object({ folders: z.array(TrustedFolder).readonly(), trusted: z.boolean().optional() });
+export type TrustList = z.infer<typeof TrustList>;
+export const TrustRequest = z.strictObject({ directory: z.string().min(1), force: z.boolean().optional() });
+export const TrustResult = z.object({ path: z.string() });
+
 export const AgentSummary = z.object({
   id: z.string(),
   name: z.string(),
   installed: z.boolean(),
   version: z.string().optional(),
   path: z.string().optional(),
+  /** It uses settings, hooks or plugins of a folder, and starts restricted in one that is not trusted. */
+  folderTrust: z.boolean(),
   credentialsAvailable: z.boolean(),
   capabilities: z.record(z.string(), z.unknown()),
 });

@@ -46,6 +46,8 @@ export interface RuntimeOptions {
   readonly settle?: (settlement: Settlement) => Promise<readonly Proposal[]>;
   /** A session was deleted: whatever else is stored for it can be deleted too. */
   readonly onDeleted?: (session: SessionId) => Promise<void>;
+  /** Folders that the user's config file trusts. */
+  readonly trustedFolders?: readonly string[];
   /** The directory of sessions that name none. */
   readonly directory?: string;
 }

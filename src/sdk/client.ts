@@ -9,6 +9,7 @@ import type {
   ModelList,
   ModeSummary,
   SessionSummary,
+  TrustList,
 } from "../protocol/resources.ts";
 import { type ConnectOptions, followStream, type Http, openHttp } from "./http.ts";
 import { createSession, openSession, randomId, type Session } from "./session.ts";
@@ -52,6 +53,11 @@ export interface Client {
   readonly statusChanges: (options?: { readonly signal?: AbortSignal }) => AsyncIterable<StatusChange>;
   /** The events of all sessions, reconnecting where the stream was cut. */
   readonly events: (options?: FollowAllOptions) => AsyncIterable<PlacedEvent>;
+  /** Trusted folders; with a directory, also whether that one is trusted. */
+  readonly trust: (directory?: string) => Promise<TrustList>;
+  /** Lets agents use what the folder brings along. Gives its real path. */
+  readonly addTrust: (directory: string, options?: { readonly force?: boolean }) => Promise<string>;
+  readonly removeTrust: (directory: string) => Promise<void>;
   /** A one-time code, with which a page logs in (`POST /v1/login`). */
   readonly makeLoginCode: () => Promise<LoginCode>;
   /** Logs out all pages. */
@@ -81,6 +87,11 @@ export function connect(options: ConnectOptions): Client {
     statuses: async () => new Map((await sessions()).map(({ sessionId, status }) => [sessionId, status])),
     statusChanges: (follow = {}) => statusChanges(http, follow),
     events: (follow = {}) => followAll(http, follow),
+    trust: (directory) => http.json("/v1/trust", { query: { directory } }),
+    addTrust: async (directory, options = {}) =>
+      (await http.json<{ path: string }>("/v1/trust", { method: "POST", body: { directory, ...options } })).path,
+    removeTrust: async (directory) =>
+      void (await http.request("/v1/trust", { method: "DELETE", query: { directory } })),
     makeLoginCode: () => http.json("/v1/login/codes", { method: "POST" }),
     revokeLogins: async () => void (await http.request("/v1/login", { method: "DELETE" })),
     metrics: async () => (await http.request("/metrics")).text(),

@@ -43,6 +43,7 @@ export interface RuntimeSettings {
   readonly durability: "normal" | "full";
   readonly watchdogMs: number | null;
   readonly passEnv: readonly string[];
+  readonly trustedFolders?: readonly string[];
   readonly finishTodos?: FinishTodos;
   readonly builtin?: BuiltinSettings;
   readonly plugins?: readonly PluginEntry[];
@@ -96,6 +97,7 @@ export async function openRuntime(options: OpenRuntime): Promise<Sessions> {
     role,
     version,
     passEnv,
+    trustedFolders: options.trustedFolders ?? [],
     store: store === "memory" ? { kind: "memory" } : { kind: "sqlite", folder: data, durability },
     toolsFolder: process.env.FRANCA_TOOLS ?? join(data, "tools"),
     token: typeof token === "string" ? token : null,

@@ -40,7 +40,6 @@ afterEach(() => {
 const binaries = (): Binaries =>
   openBinaries({
     toolsFolder: join(folder, "tools"),
-    projectFolder: join(folder, "project"),
     environment,
     logger: silentLogger,
   });
@@ -55,16 +54,17 @@ function program(path: string, script: string): string {
 
 const native = `tools/acme/node_modules/acme-${process.platform}-${process.arch}/bin/acme`;
 
-test("PATH comes first, then the project's own programs, then what was installed, the real program before the stub", async () => {
+test("PATH comes first, then what was installed, the real program before the stub; never a project's own", async () => {
   expect(binaries().find(acme)).toBeNull();
   program("tools/acme/node_modules/.bin/acme", "exit 1");
   const real = program(native, "echo acme 3.0.0");
   expect(binaries().find(acme)).toBe(real);
-  const own = program("project/node_modules/.bin/acme", "echo acme v2.5.0-beta.1");
-  expect(binaries().find(acme)).toBe(own);
+  program("project/node_modules/.bin/acme", "touch hijacked");
+  environment.PATH = `${join(folder, "project/node_modules/.bin")}:${environment.PATH}`;
+  expect(binaries().find(acme)).toBe(real);
   const onPath = program("path/acme", "echo 1.2.3");
   chmodSync(onPath, 0o644);
-  expect(binaries().find(acme)).toBe(own);
+  expect(binaries().find(acme)).toBe(real);
   chmodSync(onPath, 0o755);
   expect(await binaries().describe(acme)).toMatchObject({ installed: true, path: onPath, version: "1.2.3" });
 });

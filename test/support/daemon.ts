@@ -31,6 +31,8 @@ export async function startDaemon(options: Partial<DaemonOptions> = {}): Promise
     defaultAgent: "mock",
     watchdogMs: null,
     passEnv: [],
+    // Tests about trust say so themselves.
+    trustedFolders: ["/"],
     ...options,
   });
   onTestFinished(() => daemon.close());

@@ -17,4 +17,5 @@ export const plainOptions: LaunchOptions = {
   binary: null,
   prompt: null,
   asRoot: false,
+  folder: null,
 };

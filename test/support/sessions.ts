@@ -24,6 +24,8 @@ export const runtimeOptions = (folder: string | null, more: Partial<RuntimeOptio
   role: "daemon",
   version: "test",
   directory: tmpdir(),
+  // Tests about trust say so themselves.
+  trustedFolders: ["/"],
   ...more,
 });
 

@@ -92,7 +92,7 @@ export function play(driver: Driver, letter: Letter): MachineOutput[] | null {
   if (input === null) return null;
   const out = [...stepMachine(state, input)];
   if (driver.autoConnect && out.some((one) => one.type === "connect")) {
-    out.push(...stepMachine(state, { type: "connected", at }));
+    out.push(...stepMachine(state, { type: "connected", folder: null, at }));
   }
   return out;
 }
@@ -120,7 +120,7 @@ export function inputFor(driver: Driver, letter: Letter, at: number): MachineInp
       if (state.connection === "closed") return null;
       return { type: "disconnected", exit: { code: 1, signal: null }, at };
     case "connected":
-      return state.connection === "opening" ? { type: "connected", at } : null;
+      return state.connection === "opening" ? { type: "connected", folder: null, at } : null;
     case "restart":
       return { type: "restarted", at };
     case "tick":

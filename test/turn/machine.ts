@@ -31,7 +31,8 @@ export function machine(options: Partial<MachineOptions> = {}): Machine {
   const drafts: Draft[] = [];
   const feed = (input: MachineInput): void => {
     const out = [...stepMachine(state, input)];
-    if (out.some((one) => one.type === "connect")) out.push(...stepMachine(state, { type: "connected", at: input.at }));
+    if (out.some((one) => one.type === "connect"))
+      out.push(...stepMachine(state, { type: "connected", folder: null, at: input.at }));
     observe(observer, out);
     outputs.push(...out);
     for (const one of out) if (one.type === "event") drafts.push(one.draft);

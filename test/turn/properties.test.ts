@@ -65,7 +65,7 @@ function playSession(session: Session, letters: readonly Letter[]): UniversalEve
     const output = session.step(asSessionInput(input));
     events.push(...output.events);
     if (!output.effects.some((effect) => effect.type === "connect")) continue;
-    stepMachine(shadow.state, { type: "connected", at: shadow.state.at });
+    stepMachine(shadow.state, { type: "connected", folder: null, at: shadow.state.at });
     events.push(...session.step({ type: "connected", first: true, options, at: shadow.state.at }).events);
   }
   return events;

@@ -14,6 +14,7 @@ export const amp = defineAdapter({
   recognises: (value) => isShape(value) && isString(value.session_id) && /^T-[0-9a-f]{8}-/.test(value.session_id),
   adapter,
   launch,
+  folder: { lookFor: [] },
   capabilities: {
     ...noCapabilities,
     resume: true,

@@ -29,6 +29,7 @@ export function launch(options: LaunchOptions): Launch {
 const PROMPT_LIMIT = 40_000;
 
 function refusalOf({
+  folder,
   model,
   variant,
   fork,
@@ -38,6 +39,10 @@ function refusalOf({
   permission_mode,
 }: LaunchOptions): Launch | null {
   const refuse = (message: string): Launch => ({ kind: "refused", code: "not_supported", message });
+  if (folder?.trusted === false) {
+    const message = `Amp cannot be kept from using the settings of a folder, and ${folder.path} is not trusted. If you trust its files: franca trust add ${folder.path}`;
+    return { kind: "refused", code: "folder_not_trusted", message };
+  }
   if (model !== null)
     return refuse("Amp chooses its models itself; choose a mode instead (agentMode: low, medium, high).");
   if (variant !== null) return refuse("Amp has no variants; choose a mode instead (agentMode: low, medium, high).");

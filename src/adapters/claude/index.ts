@@ -13,6 +13,7 @@ export const claude = defineAdapter({
   adapter,
   launch,
   capabilities,
+  folder: { lookFor: [] },
   binary,
   // Its switches are called DISABLE_…; in a sandbox it lets root bypass permissions.
   environment: { prefixes: ["ANTHROPIC_", "CLAUDE_", "DISABLE_"], names: ["IS_SANDBOX"] },

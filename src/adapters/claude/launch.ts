@@ -65,6 +65,7 @@ export function launch(options: LaunchOptions): Launch {
     return { kind: "refused", code: "mode_not_supported", message: ROOT_REFUSED };
   }
   const mcp = mcpConfig(options.mcp);
+  const isRestricted = options.folder?.trusted === false;
   return {
     kind: "process",
     command: options.binary ?? binary.name,
@@ -85,8 +86,10 @@ export function launch(options: LaunchOptions): Launch {
       ...(variant === null ? [] : ["--effort", variant]),
       ...(system_prompt === null ? [] : ["--append-system-prompt", system_prompt]),
       ...(mcp === null ? [] : ["--mcp-config", mcp]),
+      // Without the folder's settings, hooks, MCP servers, commands and plugins; the user's own stay.
+      ...(isRestricted ? ["--setting-sources", "user"] : []),
     ],
-    env: environment,
+    env: { ...environment, ...options.folder?.gitEnvironment },
     lifetime: "session",
   };
 }

@@ -2,7 +2,7 @@
 
 import type { AdapterInput, Send } from "../../core/agent-io.ts";
 import { defined } from "../../core/defined.ts";
-import type { LaunchOptions } from "../../core/launch.ts";
+import type { FolderFacts, LaunchOptions } from "../../core/launch.ts";
 import type { Report } from "../../core/report.ts";
 import { call, notify, type RpcFailure } from "../../core/rpc.ts";
 import { isThreadResult, type ThreadResult } from "../../dialects/codex.ts";
@@ -59,18 +59,30 @@ export function openThread(state: State, at: number): Send[] {
 }
 
 function threadSettings(options: LaunchOptions) {
-  const { directory, model, variant, permission_mode, system_prompt, mcp } = options;
+  const { directory, model, variant, permission_mode, system_prompt, mcp, folder } = options;
   const config = defined({
+    ...(folder === null ? {} : folderConfig(folder)),
     model_reasoning_effort: variant ?? undefined,
     mcp_servers: Object.keys(mcp).length > 0 ? mcpConfig(mcp) : undefined,
   });
   return defined({
-    cwd: directory,
+    // With a link in the path Codex finds its own files under two names, and edits fail.
+    cwd: folder?.path ?? directory,
     ...threadAccess(permission_mode),
     model: model ?? undefined,
     developerInstructions: system_prompt ?? undefined,
     config: Object.keys(config).length > 0 ? config : undefined,
   });
+}
+
+/**
+ * Codex writes a folder down as trusted in the user's own configuration, unless it is told what to think of it: so it
+ * is always told. In one that is not trusted it reads neither configuration nor rules, skills or instructions.
+ */
+function folderConfig({ path, gitRoot, trusted }: FolderFacts) {
+  const level = { trust_level: trusted ? "trusted" : "untrusted" };
+  const projects = gitRoot === null ? { [path]: level } : { [path]: level, [gitRoot]: level };
+  return trusted ? { projects } : { projects, skills: { include_instructions: false }, project_doc_max_bytes: 0 };
 }
 
 /** The thread is there: it is announced, and takes what has waited for it. */

@@ -19,6 +19,7 @@ export const codex = defineAdapter({
   wakeAt: ({ rpc }) => nextExpiry(rpc),
   launch,
   capabilities,
+  folder: { lookFor: [] },
   binary: {
     name: "codex",
     versionArgs: ["--version"],

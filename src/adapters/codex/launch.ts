@@ -11,7 +11,7 @@ const ANALYTICS = "FRANCA_CODEX_ANALYTICS";
 /** A process of its own for the session, instead of one per environment. */
 const ISOLATED = "FRANCA_CODEX_ISOLATED";
 
-export function launch({ binary, env, mode, session_id, mcp }: LaunchOptions): Launch {
+export function launch({ binary, env, mode, session_id, mcp, folder }: LaunchOptions): Launch {
   if (mode !== null && !modes.some(({ id }) => id === mode)) {
     const known = modes.map(({ id }) => id).join(", ");
     return { kind: "refused", code: "mode_not_supported", message: `Codex has no mode ${mode}; it has: ${known}.` };
@@ -25,7 +25,8 @@ export function launch({ binary, env, mode, session_id, mcp }: LaunchOptions): L
     kind: "process",
     command: binary ?? "codex",
     args: ["app-server", ...settings(env)],
-    env,
+    // Codex calls git itself: with an untrusted folder's drivers blank, hence in a process of its own.
+    env: { ...env, ...folder?.gitEnvironment },
     lifetime: "session",
     shared: isOn(env[ISOLATED]) ? session_id : "app-server",
   };

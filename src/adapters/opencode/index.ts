@@ -2,7 +2,7 @@
 import { defineAdapter } from "../../core/adapter.ts";
 import { isOpenCodeEvent, isOpenCodeLine } from "../../dialects/opencode-stream.ts";
 import { capabilities } from "./capabilities.ts";
-import { launch } from "./launch.ts";
+import { folderFiles, launch } from "./launch.ts";
 import { models } from "./models.ts";
 import { route } from "./route.ts";
 import { adapter } from "./translate.ts";
@@ -17,6 +17,7 @@ export const opencode = defineAdapter({
   launch,
   route,
   capabilities,
+  folder: { lookFor: folderFiles },
   binary: {
     name: "opencode",
     versionArgs: ["--version"],

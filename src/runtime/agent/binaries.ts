@@ -17,8 +17,6 @@ const OUTPUT_LIMIT = 16 * 1024;
 
 export interface BinariesOptions {
   readonly toolsFolder: string;
-  /** The project whose own programs are used: where we were started. */
-  readonly projectFolder: string;
   /** What we run in. */
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** Names of it that every agent gets. */
@@ -60,6 +58,7 @@ export function openBinaries(options: BinariesOptions): Binaries {
         installed: adapter.binary === null || path !== null,
         ...(version === null ? {} : { version }),
         ...(path === null ? {} : { path }),
+        folderTrust: adapter.folder !== null,
         credentialsAvailable:
           options.credentials?.(adapter.agent) ?? hasCredentials(adapter.credentials, options.environment),
         capabilities: { ...adapter.capabilities },
@@ -73,16 +72,20 @@ interface Finding extends BinariesOptions {
   readonly agent: string;
 }
 
-/** PATH, then the project's own programs, then what Franca installed. */
-function findBinary(binary: Binary, { agent, toolsFolder, projectFolder, environment }: Finding): string | null {
-  const onPath = (environment.PATH ?? "").split(delimiter).filter(isAbsolute);
+/**
+ * PATH, then what Franca installed. Never a project's own programs: npm puts `node_modules/.bin` of the folder it is
+ * called in on PATH, and whoever wrote that folder chose what is there.
+ */
+function findBinary(binary: Binary, { agent, toolsFolder, environment }: Finding): string | null {
+  const onPath = (environment.PATH ?? "").split(delimiter).filter(isAbsolute).filter(isNoProjects);
   const candidates = [
     ...onPath.map((folder) => join(folder, binary.name)),
-    join(projectFolder, "node_modules", ".bin", binary.name),
     ...installedPrograms(binary, join(toolsFolder, agent)),
   ];
   return candidates.find(isProgram) ?? null;
 }
+
+const isNoProjects = (folder: string): boolean => !/(^|\/)node_modules\/\.bin\/*$/.test(folder);
 
 /** Without install scripts a package's own command may be a stub: the program itself comes first. */
 function installedPrograms({ name, install }: Binary, folder: string): string[] {

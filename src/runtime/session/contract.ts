@@ -15,6 +15,7 @@ import type {
   UpdateSession,
 } from "../../protocol/resources.ts";
 import type { EventGroup, Follow, Projections } from "../log/contract.ts";
+import type { TrustedFolder } from "../trust.ts";
 
 export interface PromptRequest {
   readonly text: string;
@@ -97,6 +98,14 @@ export interface Sessions {
   readonly recovered: ReadonlyMap<SessionId, number>;
   /** Checkpoints and records of projections, so that rendering need not begin at the first event. */
   readonly projections: Projections;
+  /** Folders whose settings, hooks, plugins and MCP servers agents may use. */
+  readonly trust: {
+    isTrusted(directory: string): boolean;
+    list(): readonly TrustedFolder[];
+    /** Gives the real path. */
+    add(directory: string, options: { readonly force: boolean }): Promise<string>;
+    remove(directory: string): Promise<string>;
+  };
   agents(): Promise<readonly AgentSummary[]>;
   models(agent: string): Promise<{ readonly models: readonly ModelSummary[]; readonly defaultModel?: string }>;
   modes(agent: string): Promise<readonly AgentMode[]>;

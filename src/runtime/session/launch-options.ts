@@ -5,14 +5,16 @@ import type { SessionSettings } from "../log/contract.ts";
 import type { OpenSession } from "./open-session.ts";
 import type { Runtime } from "./runtime.ts";
 
-export function launchOptions({ binaries }: Runtime, open: OpenSession, prompt: Prompt | null): LaunchOptions {
+export function launchOptions({ binaries, trust }: Runtime, open: OpenSession, prompt: Prompt | null): LaunchOptions {
   const { adapter, settings } = open;
   const { create, forkOf, forkAt = null } = settings;
   const { native_session_id } = open.session.snapshot();
   const { resume } = adapter.capabilities;
+  const directory = create.directory ?? process.cwd();
   return {
     session_id: open.id,
-    directory: create.directory ?? process.cwd(),
+    directory,
+    folder: adapter.folder === null ? null : trust.factsOf(directory, adapter.folder.lookFor),
     resume: resume ? (native_session_id ?? create.nativeSessionId ?? forkOf) : null,
     fork: native_session_id === null && forkOf !== null,
     fork_at: forkAt,

@@ -18,7 +18,7 @@ type Reads = Pick<
 >;
 
 export function reads(table: OpenSessions): Reads {
-  const { log, tail, recovered } = table.runtime;
+  const { log, tail, recovered, trust } = table.runtime;
   return {
     async list() {
       const open = await readyHere(table);
@@ -29,7 +29,7 @@ export function reads(table: OpenSessions): Reads {
     },
     async get(id, { itemsBefore, limit = ITEMS } = {}) {
       const { settings, snapshot } = await stateOf(table, id);
-      const described = { id, settings, snapshot };
+      const described = { id, settings, snapshot, trusted: trust.isTrusted(settings.create.directory ?? "") };
       if (itemsBefore === undefined) return detail(described, latestItems(snapshot, limit));
       const query = { before: itemsBefore, limit };
       return detail(described, await readItems(log, { id, snapshot, query }));

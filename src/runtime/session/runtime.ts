@@ -13,6 +13,7 @@ import { openMemoryLog } from "../log/memory.ts";
 import { openSqliteLog } from "../log/sqlite.ts";
 import type { Logger } from "../logger.ts";
 import type { RuntimeOptions, SqliteStore } from "../options.ts";
+import { openTrust, type Trust } from "../trust.ts";
 import { openRunBook } from "./process-runs.ts";
 import { openStepScheduler, type StepScheduler } from "./step-scheduler.ts";
 
@@ -26,6 +27,7 @@ export interface Runtime {
   readonly scheduler: StepScheduler;
   readonly pool: Pool;
   readonly binaries: Binaries;
+  readonly trust: Trust;
   readonly models: Models;
   readonly runs: RunBook;
   readonly owner: Owner;
@@ -45,7 +47,6 @@ export function startRuntime(options: RuntimeOptions): Runtime {
   const directory = options.directory ?? process.cwd();
   const binaries = openBinaries({
     toolsFolder: options.toolsFolder,
-    projectFolder: directory,
     environment: process.env,
     passEnv: options.passEnv ?? [],
     logger,
@@ -59,6 +60,10 @@ export function startRuntime(options: RuntimeOptions): Runtime {
     scheduler: openStepScheduler(),
     pool: openPool(),
     binaries,
+    trust: openTrust({
+      folder: store.kind === "memory" ? null : store.folder,
+      configured: options.trustedFolders ?? [],
+    }),
     models: openModels({ binaries, directory, logger }),
     runs: openRunBook({ log, owner, logger }),
     owner,

@@ -8,6 +8,7 @@ import { recover } from "./recovery.ts";
 import { adapterOf } from "./refusals.ts";
 import { type Runtime, startRuntime } from "./runtime.ts";
 import { stopAll } from "./shutdown.ts";
+import { trustCommands } from "./trust-commands.ts";
 
 /** How often a daemon checks whether another owner has died. */
 const RECOVERY_MS = 10_000;
@@ -27,6 +28,7 @@ export async function openSessions(options: RuntimeOptions): Promise<Sessions> {
     ...commands(table),
     ...answers(table),
     ...reads(table),
+    ...trustCommands(table),
     ...agents(runtime),
     close() {
       closing ??= close(table, timer);

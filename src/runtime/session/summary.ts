@@ -32,11 +32,12 @@ export function summarise({ id, settings, snapshot }: Described): SessionSummary
   };
 }
 
-export function detail(described: Described, items: readonly Item[]): SessionDetail {
+export function detail(described: Described & { readonly trusted: boolean }, items: readonly Item[]): SessionDetail {
   const { snapshot } = described;
   return {
     ...summarise(described),
     turnId: snapshot.turn?.id ?? null,
+    trusted: described.trusted,
     pendingPermissions: [...snapshot.permissions.values()],
     pendingQuestions: [...snapshot.questions.values()],
     queue: snapshot.queue,

@@ -5,6 +5,7 @@ import { agentRoutes } from "./agents.ts";
 import { eventRoutes } from "./events.ts";
 import { loginRoutes } from "./logins.ts";
 import { sessionRoutes } from "./sessions.ts";
+import { trustRoutes } from "./trust.ts";
 import { turnRoutes } from "./turns.ts";
 
 export const routes: readonly Route[] = [
@@ -12,6 +13,7 @@ export const routes: readonly Route[] = [
   ...turnRoutes,
   ...eventRoutes,
   ...agentRoutes,
+  ...trustRoutes,
   ...loginRoutes,
   ...aboutRoutes,
 ];

@@ -1,9 +1,10 @@
 /** Files of the session's directory: listed, read and searched, inside it only, each with a bound. */
 import { readdir, readFile, realpath, stat } from "node:fs/promises";
-import { extname, join, relative, resolve, sep } from "node:path";
+import { extname, join, relative, resolve } from "node:path";
 import { ApiError } from "../../protocol/errors.ts";
 import { gitStatus } from "./git.ts";
 import { json, type OpenCodeAnswer, type OpenCodeCall, type OpenCodeRoute } from "./route.ts";
+import { isWithin, servedDirectory } from "./served-directory.ts";
 
 const MAX_FILE_BYTES = 2 * 1024 * 1024;
 const MAX_ENTRIES = 5_000;
@@ -15,26 +16,19 @@ const SEARCH_MS = 5_000;
 export const fileRoutes: readonly OpenCodeRoute[] = [
   { method: "GET", path: "/file", handle: listFiles },
   { method: "GET", path: "/file/content", handle: readContent },
-  { method: "GET", path: "/file/status", handle: async ({ directory }) => json(await gitStatus(directory)) },
+  { method: "GET", path: "/file/status", handle: async (call) => json(await gitStatus(call)) },
   { method: "GET", path: "/find", partial: "A plain search in JavaScript: at most 100 lines, 5 s.", handle: findText },
   { method: "GET", path: "/find/file", handle: findFiles },
   { method: "GET", path: "/find/symbol", partial: "Always empty: there are no language servers.", handle: noSymbols },
 ];
 
 /** The path inside the directory, with links resolved; what leads outside is refused. */
-async function inside(
-  { directory }: OpenCodeCall,
-  path: string,
-): Promise<{ readonly base: string; readonly path: string }> {
-  const base = await realpath(directory).catch(() => {
-    throw new ApiError("directory_not_found", `The directory ${directory} does not exist.`);
-  });
+async function inside(call: OpenCodeCall, path: string): Promise<{ readonly base: string; readonly path: string }> {
+  const base = await servedDirectory(call);
   const real = await realpath(resolve(base, path)).catch(() => {
     throw new ApiError("not_found", `${path} does not exist.`);
   });
-  if (real !== base && !real.startsWith(base + sep)) {
-    throw new ApiError("invalid_request", `${path} is outside ${directory}.`);
-  }
+  if (!isWithin(real, base)) throw new ApiError("invalid_request", `${path} is outside ${call.directory}.`);
   return { base, path: real };
 }
 

@@ -49,9 +49,9 @@ export const serverInfoRoutes: readonly OpenCodeRoute[] = [
   {
     method: "GET",
     path: "/vcs/status",
-    handle: async ({ directory }) =>
+    handle: async (call) =>
       json(
-        (await gitStatus(directory)).map(({ path: file, added: additions, removed: deletions, status }) => ({
+        (await gitStatus(call)).map(({ path: file, added: additions, removed: deletions, status }) => ({
           file,
           additions,
           deletions,

@@ -1,6 +1,9 @@
 /** An agent that serves HTTP: we start its server, wait until it is ready, follow its stream and send it requests. */
+import { randomBytes } from "node:crypto";
+import { createServer } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Exit, Send } from "../../../core/agent-io.ts";
+import { assert } from "../../../core/fold.ts";
 import type { Launch } from "../../../core/launch.ts";
 import type { AgentProcess } from "../process.ts";
 import { startProcess } from "../process.ts";
@@ -9,6 +12,7 @@ import type { Connection, Listener, Opening } from "./contract.ts";
 import { parseLine } from "./pipe.ts";
 import { readServerEvents } from "./server-events.ts";
 
+const PASSWORD_BYTES = 32;
 const READY_MS = 60_000;
 /** The stream is opened before anything is asked, so that nothing is missed. */
 const FIRST_STREAM_MS = 15_000;
@@ -23,6 +27,7 @@ type HttpLaunch = Extract<Launch, { kind: "http" }>;
 
 interface Server {
   readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
   readonly process: AgentProcess | null;
 }
 
@@ -37,8 +42,10 @@ export async function openHttp(launch: HttpLaunch, opening: Opening): Promise<Co
     listener.hear({ type: "disconnected", exit });
   };
   const server =
-    launch.url === undefined ? await startServer(launch, opening, end) : { url: launch.url, process: null };
-  const headers = headersOf(launch);
+    launch.url === undefined
+      ? await startServer(launch, opening, end)
+      : { url: launch.url, headers: headersOf(launch, null), process: null };
+  const { headers } = server;
   const stop = async (rungs?: readonly Rung[]): Promise<void> => {
     if (server.process !== null) await server.process.stop(rungs ?? opening.ladder);
     end({ code: null, signal: null });
@@ -68,10 +75,31 @@ export async function openHttp(launch: HttpLaunch, opening: Opening): Promise<Co
   };
 }
 
-function headersOf({ login }: HttpLaunch): Readonly<Record<string, string>> {
+function headersOf({ login }: HttpLaunch, made: string | null): Readonly<Record<string, string>> {
   if (login === undefined) return {};
-  const pair = Buffer.from(`${login.user}:${login.password}`, "utf8");
+  const password = typeof login.password === "string" ? login.password : made;
+  const pair = Buffer.from(`${login.user}:${password}`, "utf8");
   return { authorization: `Basic ${pair.toString("base64")}` };
+}
+
+/** Anybody on this machine can connect to the server's port, so only we know its password. */
+function secretOf({ login }: HttpLaunch): { password: string; environment: Readonly<Record<string, string>> } {
+  const password = randomBytes(PASSWORD_BYTES).toString("base64url");
+  if (login === undefined || typeof login.password === "string") return { password, environment: {} };
+  return { password, environment: { [login.password.variable]: password } };
+}
+
+/** A port that nobody has now, chosen by the system: a fixed one is known to others beforehand. */
+async function freePort(): Promise<number> {
+  const probe = createServer();
+  await new Promise<void>((resolve, reject) => {
+    probe.once("error", reject);
+    probe.listen(0, "127.0.0.1", resolve);
+  });
+  const address = probe.address();
+  await new Promise<void>((resolve) => probe.close(() => resolve()));
+  assert(address !== null && typeof address !== "string", "a listening server has a port");
+  return address.port;
 }
 
 /** Resolves with the server's address as soon as a line of its output gives it. */
@@ -79,13 +107,15 @@ async function startServer(launch: HttpLaunch, opening: Opening, end: (exit: Exi
   const { session, options, environmentFor, runs, ladder, logger } = opening;
   const runId = await runs.begin(session);
   const pattern = new RegExp(launch.ready);
+  const { password, environment } = secretOf(launch);
+  const port = String(await freePort());
   let agent: AgentProcess | null = null;
   const ready = new Promise<string>((resolve, reject) => {
     agent = startProcess({
       command: launch.command,
-      args: launch.args,
+      args: launch.args.map((argument) => argument.replace("{port}", port)),
       directory: options.directory,
-      environment: environmentFor({ runId, launch: launch.env ?? {} }),
+      environment: environmentFor({ runId, launch: { ...launch.env, ...environment } }),
       runId,
       onLine(line) {
         const match = pattern.exec(line);
@@ -105,7 +135,7 @@ async function startServer(launch: HttpLaunch, opening: Opening, end: (exit: Exi
   });
   try {
     const url = await Promise.race([ready, timeout(READY_MS, `${launch.command} did not say that it is ready.`)]);
-    return { url, process: agent };
+    return { url, headers: headersOf(launch, password), process: agent };
   } catch (error) {
     await stopProcess(agent, ladder);
     throw error;
