@@ -7,6 +7,7 @@ import { openPool, type Pool } from "../agent/connection/shared.ts";
 import { type Models, openModels } from "../agent/models.ts";
 import { ownProcess } from "../agent/process-table.ts";
 import { type Rung, STOP_LADDER } from "../agent/process-tree.ts";
+import { type Guard, openGuard } from "../guard/guard.ts";
 import type { EventLog, Owner } from "../log/contract.ts";
 import { openTail, type Tail } from "../log/follow.ts";
 import { openMemoryLog } from "../log/memory.ts";
@@ -30,6 +31,7 @@ export interface Runtime {
   readonly trust: Trust;
   readonly models: Models;
   readonly runs: RunBook;
+  readonly guard: Guard;
   readonly owner: Owner;
   readonly ladder: readonly Rung[];
   readonly idleMs: number;
@@ -43,6 +45,7 @@ export function startRuntime(options: RuntimeOptions): Runtime {
   const { store, logger, version } = options;
   const log = store.kind === "memory" ? openMemoryLog() : openSqlite(store, version);
   const owner = ownProcess();
+  const guard = openGuard(logger);
   const online = options.adapters.filter((adapter) => !adapter.offline);
   const directory = options.directory ?? process.cwd();
   const binaries = openBinaries({
@@ -65,7 +68,8 @@ export function startRuntime(options: RuntimeOptions): Runtime {
       configured: options.trustedFolders ?? [],
     }),
     models: openModels({ binaries, directory, logger }),
-    runs: openRunBook({ log, owner, logger }),
+    runs: openRunBook({ log, owner, guard, logger }),
+    guard,
     owner,
     ladder: options.stop === undefined ? STOP_LADDER : ladderOf(options.stop),
     idleMs: options.idleMs ?? IDLE_MS,
