@@ -10,7 +10,7 @@ import { openCodeDialect } from "./rendering/dialects.ts";
 import type { Rendered } from "./rendering/rendering.ts";
 import { openRenderings } from "./rendering/renderings.ts";
 
-/** Asks every plugin whether a turn should go on. */
+/** Asks every plugin whether a turn should continue. */
 export async function askToSettle(plugins: Plugins, { session, turn_id, snapshot }: Settlement): Promise<Proposal[]> {
   const input = { sessionID: session, turnID: turn_id, todos: snapshot.todos };
   const answers = await plugins.each("turn.settle", input, () => ({ continue: null }));

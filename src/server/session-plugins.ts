@@ -1,4 +1,4 @@
-/** Sessions with plugins: loaded once, asked at settlements, told what happens, and reported where they fail. */
+/** Sessions with plugins: loaded once, asked when a turn settles, sent all events, and reported where they fail. */
 import type { Proposal } from "../core/input.ts";
 import { sessionId } from "../protocol/ids.ts";
 import type { Logger } from "../runtime/logger.ts";
@@ -70,7 +70,7 @@ async function openClient(address: Address): Promise<unknown> {
     {},
     {
       get(_target, name) {
-        // Whoever awaits it asks whether it is a promise.
+        // `await` asks whether it is a promise.
         if (name === "then") return undefined;
         if (address.url === null) throw new Error("`client` needs the daemon: start it with `franca serve`.");
         client ??= createOpencodeClient({

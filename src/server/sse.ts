@@ -1,6 +1,6 @@
 /**
  * The SSE writer: bytes straight on the node response, many events per write. A reader that does not read is not
- * written to: its cursor waits, and goes on from the log when the socket has drained.
+ * written to: its cursor waits, and continues from the log when the socket has drained.
  */
 import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
@@ -108,7 +108,7 @@ async function drained({ outgoing, signal }: Omit<Write, "chunk">): Promise<void
   try {
     await once(outgoing, "drain", { signal });
   } catch (error) {
-    // An abort is how the wait ends when the client left; whoever pumps looks at the signal.
+    // An abort is how the wait ends when the client has left; the writer looks at the signal.
     if (!signal.aborted) throw error;
   }
 }

@@ -1,5 +1,5 @@
 /**
- * The messages of a conversation, as they were put by and as they have changed since, read bit by bit: a long
+ * The messages of a conversation, as they were persisted and as they have changed since, read bit by bit: a long
  * conversation is answered as it is read, and never held as a whole.
  */
 import type { OpenCodeFileDiff, OpenCodeMessage, OpenCodePart } from "../../dialects/opencode.ts";
@@ -68,18 +68,18 @@ function isAnswer({ info }: Head): boolean {
 }
 
 /** Messages with their parts, as the pieces of a JSON array. */
-export async function* tellMessages(conversation: Conversation, range: Range): AsyncGenerator<string> {
+export async function* messagesJson(conversation: Conversation, range: Range): AsyncGenerator<string> {
   let mark = "[";
   for await (const head of headsOf(conversation, range)) {
     yield mark;
-    yield* tellMessage(conversation, head);
+    yield* messageJson(conversation, head);
     mark = ",";
   }
   yield mark === "[" ? "[]" : "]";
 }
 
 /** One message with its parts, as the pieces of a JSON object. */
-export async function* tellMessage(conversation: Conversation, { id, info }: Head): AsyncGenerator<string> {
+export async function* messageJson(conversation: Conversation, { id, info }: Head): AsyncGenerator<string> {
   yield `{"info":${info},"parts":[`;
   let mark = "";
   for await (const part of partsOf(conversation, id)) {
@@ -110,27 +110,27 @@ async function* headsOf(conversation: Conversation, { limit, before }: Range): A
   const until = stored ?? END;
   const upTo = stored !== null ? [] : at >= 0 ? added.slice(0, at) : added;
   const newest = limit === null ? upTo : last(upTo, limit);
-  // What is in memory now may be put by while the log is read: it is told once all the same.
-  const untold = new Set(newest.map(({ id }) => id));
+  // What is in memory now may be persisted while the log is read: it is sent once all the same.
+  const unsent = new Set(newest.map(({ id }) => id));
   if (limit === null) {
     for await (const head of storedHeads(conversation, { until })) {
-      untold.delete(head.id);
+      unsent.delete(head.id);
       yield head;
     }
   } else if (newest.length < limit) {
     const gone = removed(conversation).messages;
     const most = limit + gone.size;
     const records = await recordsOf(conversation, { scope, from: { before: until }, limit: most });
-    const known = records.filter(({ id }) => !gone.has(id) && !untold.has(id));
+    const known = records.filter(({ id }) => !gone.has(id) && !unsent.has(id));
     const wanted = limit - newest.length;
     for (const { id, body } of last(known, wanted)) yield { id, info: infoNow(conversation, { id, body }) };
   }
-  for (const head of newest) if (untold.has(head.id)) yield head;
+  for (const head of newest) if (unsent.has(head.id)) yield head;
 }
 
 const last = <T>(all: readonly T[], count: number): readonly T[] => all.slice(Math.max(0, all.length - count));
 
-/** The messages that came since others were put by, in order. */
+/** The messages that are not persisted yet, in order. */
 async function addedTo(conversation: Conversation): Promise<readonly Head[]> {
   const added: Head[] = [];
   const candidates = [...fresh(conversation)].map(([id, { info }]) => ({ id, info }));
@@ -171,20 +171,20 @@ function infoNow(conversation: Conversation, { id, body }: { id: string; body: s
 async function* partsOf(conversation: Conversation, message: string): AsyncGenerator<string> {
   const scope = scopes.parts(message);
   const pauseDue = openTimeSlices();
-  const told = new Set<string>();
+  const sent = new Set<string>();
   for (let after = 0; ; ) {
     const { parts, gone, isNew } = partsNow(conversation, message);
     const records = isNew ? [] : await recordsOf(conversation, { scope, from: { after }, limit: PAGE });
     for (const { id, place, body } of records) {
       after = place;
       if (gone.has(id)) continue;
-      told.add(id);
+      sent.add(id);
       const part = parts.get(id);
       yield part === undefined ? body : JSON.stringify(part);
     }
     await pauseDue();
     if (records.length === PAGE) continue;
-    for (const [id, part] of parts) if (!told.has(id)) yield JSON.stringify(part);
+    for (const [id, part] of parts) if (!sent.has(id)) yield JSON.stringify(part);
     return;
   }
 }
@@ -192,7 +192,7 @@ async function* partsOf(conversation: Conversation, message: string): AsyncGener
 interface Parts {
   readonly parts: ReadonlyMap<string, OpenCodePart>;
   readonly gone: ReadonlySet<string>;
-  /** The message was removed and made again: what was put by of it is gone. */
+  /** The message was removed and recreated: what was persisted of it is void. */
   readonly isNew: boolean;
 }
 
@@ -206,7 +206,7 @@ function partsNow(conversation: Conversation, message: string): Parts {
 }
 
 /**
- * The latest diff that a tool told for each file, of one message only where one is named. Files are named from the
+ * The latest diff that a tool reported for each file, of one message only where one is named. Files are named from the
  * directory, as OpenCode does.
  */
 export async function diffsOf(conversation: Conversation, message: string | null): Promise<OpenCodeFileDiff[]> {
@@ -217,7 +217,7 @@ export async function diffsOf(conversation: Conversation, message: string | null
     const file = relativePath({ path: diff.file, directory });
     diffs.set(file, { ...diff, file });
   };
-  if (message === null) for (const diff of await toldDiffs(conversation)) take(diff);
+  if (message === null) for (const diff of await reportedDiffs(conversation)) take(diff);
   else {
     for await (const json of partsOf(conversation, message)) {
       const part: OpenCodePart = JSON.parse(json);
@@ -227,8 +227,8 @@ export async function diffsOf(conversation: Conversation, message: string | null
   return [...diffs.values()];
 }
 
-async function toldDiffs(conversation: Conversation): Promise<OpenCodeFileDiff[]> {
-  const told = new Map<string, ToldDiff>();
+async function reportedDiffs(conversation: Conversation): Promise<OpenCodeFileDiff[]> {
+  const reported = new Map<string, ToldDiff>();
   const scope = scopes.diffs(conversation.session);
   const pauseDue = openTimeSlices();
   for (let after = 0; ; ) {
@@ -236,19 +236,19 @@ async function toldDiffs(conversation: Conversation): Promise<OpenCodeFileDiff[]
     const records = await recordsOf(conversation, { scope, from: { after }, limit: PAGE });
     for (const { id, place, body } of records) {
       const diff: ToldDiff = JSON.parse(body);
-      told.set(id, diff);
+      reported.set(id, diff);
       after = place;
       await pauseDue();
     }
     if (records.length === PAGE) continue;
-    for (const [id, diff] of now) told.set(id, diff);
+    for (const [id, diff] of now) reported.set(id, diff);
     break;
   }
   const there = new Map<string, boolean>();
-  for (const { messageID } of told.values()) {
+  for (const { messageID } of reported.values()) {
     if (!there.has(messageID)) there.set(messageID, (await headOf(conversation, messageID)) !== null);
   }
-  return [...told.values()].filter(({ messageID }) => there.get(messageID)).map(({ diff }) => diff);
+  return [...reported.values()].filter(({ messageID }) => there.get(messageID)).map(({ diff }) => diff);
 }
 
 function freshDiffs(conversation: Conversation): ReadonlyMap<string, ToldDiff> {

@@ -1,4 +1,4 @@
-/** Permissions and questions: listed, answered once, the second answer told so. */
+/** Permissions and questions: listed, and answered once; a second answer is refused. */
 import { z } from "zod";
 import { ApiError } from "../../protocol/errors.ts";
 import { json, type OpenCodeAnswer, type OpenCodeCall, type OpenCodeRoute } from "./route.ts";

@@ -6,7 +6,7 @@ import { ApiError } from "../../protocol/errors.ts";
 import type { UpdateSession } from "../../protocol/resources.ts";
 import type { AgentChoice, PromptRequest } from "../../runtime/session/contract.ts";
 import { type Carried, keepAttachments } from "./attachments.ts";
-import { headOf, lastAnswer, latestHeads, tellMessage } from "./messages.ts";
+import { headOf, lastAnswer, latestHeads, messageJson } from "./messages.ts";
 import { PLAN_MODE } from "./providers.ts";
 import { inPieces, json, type OpenCodeAnswer, type OpenCodeCall, type OpenCodeRoute } from "./route.ts";
 import type { SessionView } from "./session-view.ts";
@@ -133,7 +133,7 @@ async function note(
   const conversation = conversationIn(call, view);
   const noted = data === undefined ? null : await headOf(conversation, data.info.id);
   if (noted === null) throw new ApiError("internal", "The message was taken, but is not in the session.");
-  return inPieces(tellMessage(conversation, noted));
+  return inPieces(messageJson(conversation, noted));
 }
 
 const isRefusal = (answer: OpenCodeAnswer): boolean =>
@@ -205,16 +205,16 @@ async function answered(call: OpenCodeCall, { view, prompt }: Asked): Promise<Op
   const outcome = await call.turns.ended(view, prompt, hold(call));
   if (outcome === "dropped") throw new ApiError("invalid_request", "The prompt was taken off the queue: it never ran.");
   if (outcome === "gone") throw new ApiError("session_ended", "The session ended before the prompt's turn did.");
-  // `opencode run --attach` prints what its stream has brought when its request is answered.
+  // `opencode run --attach` leaves when its request is answered, and prints what it has received by then.
   await call.streams.flushed();
-  return tellAnswer(call, view);
+  return answerJson(call, view);
 }
 
-async function tellAnswer(call: OpenCodeCall, view: SessionView): Promise<OpenCodeAnswer> {
+async function answerJson(call: OpenCodeCall, view: SessionView): Promise<OpenCodeAnswer> {
   const conversation = conversationIn(call, view);
   const last = await lastAnswer(conversation);
   if (last === null) throw new ApiError("internal", "The turn has ended without a message.");
-  return inPieces(tellMessage(conversation, last));
+  return inPieces(messageJson(conversation, last));
 }
 
 const Command = z.looseObject({
@@ -259,7 +259,7 @@ async function shell(call: OpenCodeCall): Promise<OpenCodeAnswer> {
   const view = await viewOf(call);
   await call.sessions.shell(view.id, (await call.body(Shell)).command);
   await settled(call, view);
-  return tellAnswer(call, view);
+  return answerJson(call, view);
 }
 
 async function summarize(call: OpenCodeCall): Promise<OpenCodeAnswer> {
@@ -279,7 +279,7 @@ async function abort(call: OpenCodeCall): Promise<OpenCodeAnswer> {
 
 const SETTLE_MS = 30_000;
 
-/** What was asked is in the log; when all of it was told and the session rests, the turn is over. */
+/** The request is in the log; when all of that is rendered and the session is idle, the turn is over. */
 async function settled(call: OpenCodeCall, view: SessionView): Promise<void> {
   const { lastSequence } = await call.sessions.get(view.id, { limit: 0 });
   const signal = AbortSignal.any([hold(call), AbortSignal.timeout(SETTLE_MS)]);

@@ -78,7 +78,7 @@ async function describeProvider(sessions: Sessions, { id, name }: AgentSummary):
   };
 }
 
-/** A client that starts waits for this list: an agent that is slow to tell its models is listed without them first. */
+/** A client that starts waits for this list: an agent that lists its models slowly is shown without them first. */
 async function promptly(listing: ReturnType<Sessions["models"]>): Promise<Partial<Awaited<typeof listing>>> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<Record<string, never>>((resolve) => {

@@ -1,4 +1,4 @@
-/** What a route of the OpenCode surface gets and gives, and how errors are told in OpenCode's own shapes. */
+/** What a route of the OpenCode surface takes and answers, and errors in OpenCode's own shapes. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { z } from "zod";
 import { ApiError } from "../../protocol/errors.ts";

@@ -14,7 +14,7 @@ import {
 import { ApiError } from "../../protocol/errors.ts";
 import { sessionId } from "../../protocol/ids.ts";
 import type { CreateSession, SessionSummary } from "../../protocol/resources.ts";
-import { type Conversation, diffsOf, headOf, tellMessage, tellMessages } from "./messages.ts";
+import { type Conversation, diffsOf, headOf, messageJson, messagesJson } from "./messages.ts";
 import { PLAN_MODE } from "./providers.ts";
 import {
   inPieces,
@@ -137,12 +137,12 @@ const deniesQuestions = (rules: readonly z.infer<typeof PermissionRule>[]): bool
 async function list(call: OpenCodeCall): Promise<OpenCodeAnswer> {
   const { roots, start, search, limit, scope } = call.query;
   await call.views.ready();
-  const known = new Map(call.views.open().map((view) => [view.id, view]));
+  const open = new Map(call.views.open().map((view) => [view.id, view]));
   const everywhere = scope === "global" || scope === "all";
   const found = (await call.sessions.list())
     .filter(({ directory, ended }) => (everywhere || directory === call.directory) && !ended)
     .flatMap((summary) => {
-      const view = known.get(sessionId(summary.sessionId));
+      const view = open.get(sessionId(summary.sessionId));
       return view === undefined || roots === "true" ? [describe(summary, view)] : describeAll(summary, view);
     })
     .filter(({ time }) => start === undefined || (time?.updated ?? 0) >= Number(start))
@@ -157,20 +157,20 @@ async function statuses(call: OpenCodeCall): Promise<OpenCodeAnswer> {
   return json(Object.fromEntries(call.views.statuses()));
 }
 
-/** A session as it was told; before its first event, as it was asked for. */
+/** A session as it was rendered; before its first event, as it was asked for. */
 export async function infoOf(
   call: OpenCodeCall,
   view: SessionView,
   id = call.params.sessionID,
 ): Promise<OpenCodeSession> {
-  const told = view.now.store.sessions.get(id ?? view.openCodeId)?.info ?? null;
-  if (told !== null) return told;
+  const known = view.now.store.sessions.get(id ?? view.openCodeId)?.info ?? null;
+  if (known !== null) return known;
   return describe(await call.sessions.get(view.id, { limit: 0 }), view);
 }
 
 function describe(summary: SessionSummary, view: SessionView | undefined): OpenCodeSession {
-  const told = view?.now.store.sessions.get(view.openCodeId)?.info ?? null;
-  if (told !== null) return told;
+  const known = view?.now.store.sessions.get(view.openCodeId)?.info ?? null;
+  if (known !== null) return known;
   const { sessionId: own, directory, agent, model, variant, title, createdAt, updatedAt, agentMode } = summary;
   const id = openCodeSessionId(own);
   const created = Date.parse(createdAt) || 0;
@@ -190,8 +190,8 @@ function describe(summary: SessionSummary, view: SessionView | undefined): OpenC
 }
 
 function describeAll(summary: SessionSummary, view: SessionView): OpenCodeSession[] {
-  const told = [...view.now.store.sessions.values()].flatMap(({ info }) => info ?? []);
-  return told.length === 0 ? [describe(summary, view)] : told;
+  const known = [...view.now.store.sessions.values()].flatMap(({ info }) => info ?? []);
+  return known.length === 0 ? [describe(summary, view)] : known;
 }
 
 const Patch = z.looseObject({
@@ -231,7 +231,7 @@ async function todos(call: OpenCodeCall): Promise<OpenCodeAnswer> {
 async function messages(call: OpenCodeCall): Promise<OpenCodeAnswer> {
   const most = Number(call.query.limit ?? Number.NaN);
   const limit = Number.isNaN(most) ? null : Math.max(0, Math.floor(most));
-  return inPieces(tellMessages(await conversationOf(call), { limit, before: call.query.before ?? null }));
+  return inPieces(messagesJson(await conversationOf(call), { limit, before: call.query.before ?? null }));
 }
 
 async function message(call: OpenCodeCall): Promise<OpenCodeAnswer> {
@@ -239,7 +239,7 @@ async function message(call: OpenCodeCall): Promise<OpenCodeAnswer> {
   const conversation = await conversationOf(call);
   const head = await headOf(conversation, messageID);
   if (head === null) throw sessionMissing(`${sessionID}, message ${messageID}`);
-  return inPieces(tellMessage(conversation, head));
+  return inPieces(messageJson(conversation, head));
 }
 
 const Fork = z.looseObject({ messageID: z.string().startsWith("msg").optional() });

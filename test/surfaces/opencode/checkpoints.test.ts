@@ -12,7 +12,7 @@ import { sessionId } from "../../../src/protocol/ids.ts";
 import type { Projections } from "../../../src/runtime/log/contract.ts";
 import { memoryProjections } from "../../../src/runtime/log/memory-projections.ts";
 import { openFromCheckpoint, saveCheckpoint } from "../../../src/server/opencode/checkpoints.ts";
-import { tellMessages } from "../../../src/server/opencode/messages.ts";
+import { messagesJson } from "../../../src/server/opencode/messages.ts";
 import { openView, type RenderedSession, render, startSession } from "../../../src/server/opencode/session-view.ts";
 import { stateUpTo } from "../../../src/server/rendering/checkpoints.ts";
 import { checkpointedOpenCode } from "../../../src/server/rendering/dialects.ts";
@@ -33,7 +33,7 @@ async function messagesIn(projections: Projections, live: RenderedSession): Prom
   for (const session of live.store.sessions.keys()) {
     let text = "";
     const range = { limit: null, before: null };
-    for await (const piece of tellMessages({ projections, view: openView(id, live), session }, range)) text += piece;
+    for await (const piece of messagesJson({ projections, view: openView(id, live), session }, range)) text += piece;
     all.push(text);
   }
   return all;
