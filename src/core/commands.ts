@@ -1,5 +1,6 @@
 /** What a person or a program asks of a session, turned into turns, answers and words for the agent. */
 import type { Command, Prompt } from "../protocol/commands.ts";
+import { defined } from "./defined.ts";
 import { unreachable } from "./fold.ts";
 import {
   announceQueue,
@@ -88,7 +89,7 @@ function onPermissionReply(
       type: "permission.reply",
       key: request.key,
       reply,
-      ...(message === undefined ? {} : { message }),
+      ...defined({ message }),
     });
     return;
   }
@@ -109,7 +110,7 @@ function onQuestionAnswer(
     afterAnswer(state, out);
     const { key } = request;
     if (answers !== null) tellIfOpen(state, out, { type: "question.reply", key, answers });
-    else tellIfOpen(state, out, { type: "question.reject", key, ...(message === undefined ? {} : { message }) });
+    else tellIfOpen(state, out, { type: "question.reject", key, ...defined({ message }) });
     return;
   }
 }
@@ -154,13 +155,13 @@ function dropQueue(state: MachineState, out: MachineOutput[]): void {
 type SetCommand = Extract<Command, { type: "set" }>;
 
 function onSet(state: MachineState, out: MachineOutput[], { change, standIn = false }: SetCommand): void {
-  const data = {
-    ...(change.title === undefined ? {} : { title: change.title }),
-    ...(change.model === undefined ? {} : { model: change.model }),
-    ...(change.variant === undefined ? {} : { variant: change.variant }),
-    ...(change.mode === undefined ? {} : { mode: change.mode }),
-    ...(change.permission_mode === undefined ? {} : { permission_mode: change.permission_mode }),
-  };
+  const data = defined({
+    title: change.title,
+    model: change.model,
+    variant: change.variant,
+    mode: change.mode,
+    permission_mode: change.permission_mode,
+  });
   if (Object.keys(data).length === 0) return;
   if (data.title !== undefined && !standIn) state.titleGiven = true;
   for (const [name, value] of Object.entries(data)) state.known.set(name, JSON.stringify(value));
@@ -212,7 +213,7 @@ function onTerminate(
   const data = {
     reason: "terminated" as const,
     terminated_by: command.by,
-    ...(message === undefined ? {} : { message }),
+    ...defined({ message }),
   };
   emit(state, out, { type: "session.ended", data }, ours());
   state.ended = true;

@@ -3,6 +3,7 @@ import type { Prompt } from "../protocol/commands.ts";
 import type { EndReason, ErrorInfo, Evidence, Origin, TurnState } from "../protocol/events.ts";
 import { type ItemId, promptId as promptIdOf, turnId } from "../protocol/ids.ts";
 import type { AgentCommand } from "./agent-io.ts";
+import { defined } from "./defined.ts";
 import { decide, isGoverned, resetGovernor } from "./governor.ts";
 import { type Proposal, SETTLE_MS } from "./input.ts";
 import { callIdOf, closeItem, failItem, idOf, isTool, openItem, turnPage } from "./items.ts";
@@ -42,7 +43,7 @@ export function beginTurn(state: MachineState, out: MachineOutput[], { origin, p
   };
   state.turn = turn;
   state.heardAt = state.at;
-  const data = { turn_id: turn.id, origin, ...(prompt === undefined ? {} : { prompt_id: prompt.prompt_id }) };
+  const data = { turn_id: turn.id, origin, ...defined({ prompt_id: prompt?.prompt_id }) };
   emit(state, out, { type: "turn.started", data }, synthetic === true ? made("turn.unannounced") : ours());
   return turn;
 }
@@ -239,7 +240,7 @@ export function finishAsSignalled(
     reason: turn.end?.reason ?? "completed",
     error: turn.end?.error ?? null,
     evidence,
-    ...(rule === undefined ? {} : { rule }),
+    ...defined({ rule }),
   });
 }
 
@@ -265,7 +266,7 @@ export function finishTurn(state: MachineState, out: MachineOutput[], finish: Fi
     turn_id: turn.id,
     reason: finish.reason,
     evidence: finish.evidence,
-    ...(finish.error === null ? {} : { error: finish.error }),
+    ...defined({ error: finish.error ?? undefined }),
     usage: state.usage.turn,
     background,
   };

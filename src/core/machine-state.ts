@@ -160,17 +160,12 @@ export function emit(state: MachineState, out: MachineOutput[], draft: Draft, op
 export const STAND_IN = "title.stand_in";
 
 /** What we made to fill a gap. */
-export const made = (rule?: string): EmitOptions => ({
-  source: "daemon",
-  synthetic: true,
-  ...(rule === undefined ? {} : { rule }),
-});
+export const made = (rule?: string): EmitOptions =>
+  rule === undefined ? { source: "daemon", synthetic: true } : { source: "daemon", synthetic: true, rule };
 
 /** What we decided or were told by a person: ours, but no gap was filled. */
-export const ours = (rule?: string): EmitOptions => ({
-  source: "daemon",
-  ...(rule === undefined ? {} : { rule }),
-});
+export const ours = (rule?: string): EmitOptions =>
+  rule === undefined ? { source: "daemon" } : { source: "daemon", rule };
 
 function startSession(state: MachineState, out: MachineOutput[]): void {
   state.started = true;

@@ -1,5 +1,6 @@
 /** What each report means for the machine: items are kept, requests asked, and ends are weighed. */
 
+import { defined } from "./defined.ts";
 import { unreachable } from "./fold.ts";
 import { noteTool } from "./governor.ts";
 import { hashHex } from "./hash.ts";
@@ -78,7 +79,7 @@ export function onReport(state: MachineState, out: MachineOutput[], report: Repo
       return onTodo(state, out, report.todos);
     case "error": {
       const { message, code, details, fatal } = report;
-      const data = { message, code, fatal, ...(details === undefined ? {} : { details }) };
+      const data = { message, code, fatal, ...defined({ details }) };
       return emit(state, out, { type: "error", data });
     }
     case "unparsed": {

@@ -1,5 +1,6 @@
 /** A machine as it was left: rebuilt from the session's snapshot, after a restart or when a session is opened again. */
 import type { Item } from "../protocol/items.ts";
+import { defined } from "./defined.ts";
 import { isTool } from "./items.ts";
 import type { MachineState, OpenItem } from "./machine-state.ts";
 import type { Snapshot } from "./snapshot.ts";
@@ -59,8 +60,7 @@ function reopen(state: MachineState, snapshot: Snapshot, item: Item): void {
       kind: item.kind,
       role: item.role,
       content: item.content,
-      ...(item.message_id === null ? {} : { message_id: item.message_id }),
-      ...(item.subagent === undefined ? {} : { subagent: item.subagent }),
+      ...defined({ message_id: item.message_id ?? undefined, subagent: item.subagent }),
     },
     content: item.content,
     text: said?.text ?? "",

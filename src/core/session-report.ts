@@ -1,5 +1,6 @@
 /** What becomes known about a session: said once as its start, then only what changed. */
 import type { DraftOf, SessionMetadata } from "../protocol/events.ts";
+import { defined } from "./defined.ts";
 import { emit, type MachineOutput, type MachineState } from "./machine-state.ts";
 import type { SessionReport } from "./report.ts";
 
@@ -37,19 +38,17 @@ function fieldsOf({ titleGiven }: MachineState, report: SessionReport): Fields {
   const { metadata, title, model, mode, permission_mode, revert, share } = report;
   const now = model ?? metadata?.model;
   const permissions = permission_mode ?? metadata?.permission_mode;
-  const version = metadata?.agent_version;
-  const directory = metadata?.directory;
-  return {
-    ...(title === undefined || titleGiven ? {} : { title }),
-    ...(now === undefined || now === null ? {} : { model: now }),
-    ...(mode === undefined ? {} : { mode }),
-    ...(permissions === undefined || permissions === null ? {} : { permission_mode: permissions }),
-    ...(version === undefined || version === null ? {} : { agent_version: version }),
-    ...(directory === undefined || directory === null ? {} : { directory }),
-    ...(revert === undefined ? {} : { revert }),
-    ...(share === undefined ? {} : { share }),
-    ...(metadata?.tools === undefined || metadata.tools.length === 0 ? {} : { tools: metadata.tools }),
-  };
+  return defined({
+    title: titleGiven ? undefined : title,
+    model: now ?? undefined,
+    mode,
+    permission_mode: permissions ?? undefined,
+    agent_version: metadata?.agent_version ?? undefined,
+    directory: metadata?.directory ?? undefined,
+    revert,
+    share,
+    tools: metadata?.tools?.length === 0 ? undefined : metadata?.tools,
+  });
 }
 
 /** Says only what is new. */

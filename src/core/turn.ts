@@ -5,6 +5,7 @@ import type { Adapter } from "./adapter.ts";
 import type { Exit } from "./agent-io.ts";
 import { expire } from "./clock.ts";
 import { onCommand } from "./commands.ts";
+import { defined } from "./defined.ts";
 import { unreachable } from "./fold.ts";
 import { sayTrust } from "./folder-trust.ts";
 import { startGovernor } from "./governor.ts";
@@ -112,7 +113,7 @@ export function stepMachine(state: MachineState, input: MachineInput): readonly 
     }
     case "notice": {
       const { message, code, details } = input;
-      const data = { message, code, fatal: false, ...(details === undefined ? {} : { details }) };
+      const data = { message, code, fatal: false, ...defined({ details }) };
       if (!state.ended) emit(state, out, { type: "error", data }, ours());
       break;
     }
@@ -189,7 +190,7 @@ function exitError(state: MachineState, exit: Exit) {
     details: {
       exit_code: exit.code,
       signal: exit.signal,
-      ...(exit.stderr === undefined ? {} : { stderr: exit.stderr }),
+      ...defined({ stderr: exit.stderr }),
     },
   };
 }

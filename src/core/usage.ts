@@ -1,5 +1,6 @@
 /** Tokens and cost: an agent's counters become differences, so that nothing is counted twice. */
 import type { Tokens, UsageTotal } from "../protocol/events.ts";
+import { defined } from "./defined.ts";
 import { emit, type MachineOutput, type MachineState, noUsage, type UsageState } from "./machine-state.ts";
 import type { UsageReport } from "./report.ts";
 import { combineTokens, isZero, noTokens } from "./tokens.ts";
@@ -38,7 +39,7 @@ export function addUsage(state: MachineState, out: MachineOutput[], report: Usag
     finish: report.finish ?? null,
     tokens: gained.tokens,
     cost_usd: gained.cost,
-    ...(report.message_id === undefined ? {} : { message_id: report.message_id }),
+    ...defined({ message_id: report.message_id }),
   };
   usage.steps += 1;
   emit(state, out, { type: "usage.updated", data: { step, turn: usage.turn, session: usage.session } });
