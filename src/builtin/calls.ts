@@ -1,4 +1,5 @@
 /** Runs the tools a step called: together where they may, each within its bounds, and every one with an answer. */
+import { defined } from "../core/defined.ts";
 import type { BuiltinFile } from "../dialects/builtin.ts";
 import type { ToolAnswer } from "./conversation.ts";
 import { judge } from "./permissions.ts";
@@ -56,8 +57,11 @@ async function runCall(options: CallsOptions, call: ModelCall): Promise<Ended> {
     repeats.note(call, { output, changed: !is_error && files.some(isWrite) });
     await context.say({
       type: "tool.result",
-      ...{ call_id, output, is_error, files },
-      ...(exit_code === undefined ? {} : { exit_code }),
+      call_id,
+      output,
+      is_error,
+      files,
+      ...defined({ exit_code }),
     });
     return { answer: { call_id, tool, output, is_error }, rejected: false };
   } catch (error) {
@@ -114,7 +118,15 @@ function toolContext({ context, signal, subagent, delegate }: CallsOptions, call
   const { call_id: callId, tool, input } = call;
   const asker = { tool, call_id: callId, input, subagent, signal };
   return {
-    ...{ directory, outputDirectory, sessionId, callId, signal, files, processes, ripgrep, todos },
+    directory,
+    outputDirectory,
+    sessionId,
+    callId,
+    signal,
+    files,
+    processes,
+    ripgrep,
+    todos,
     environment: commandEnvironment,
     permit: (permit) => gate.permit(permit, asker),
     ask: (questions) => gate.ask(questions, asker),

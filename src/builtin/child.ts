@@ -33,13 +33,17 @@ export async function runChild(task: ChildTask, { context, open, system, speaker
   const id = context.nextId("sub");
   const conversation: Conversation = {
     entries: [{ type: "user", id: `${id}/user`, text: prompt, parts: [] }],
-    ...{ used: 0, inbox: [], compactWanted: false },
+    used: 0,
+    inbox: [],
+    compactWanted: false,
   };
   await context.say({ type: "subagent.start", id, call_id, name: "general", title });
   let failed = true;
   try {
     const ending = await runLoop({
-      ...{ context, conversation, signal },
+      context,
+      conversation,
+      signal,
       speaker: speakerFor(id),
       subagent: id,
       maxSteps: Math.min(MAX_STEPS, context.settings.maxSteps ?? MAX_STEPS),

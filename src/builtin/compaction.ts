@@ -83,7 +83,11 @@ async function summarise(
   const limit = usable === null ? UNKNOWN_LIMIT : usable * CHARACTERS_PER_TOKEN;
   const text = summaryPrompt({ head, context: extra, prompt: prompt ?? null, limit });
   const request = {
-    ...{ open, system: SUMMARY_SYSTEM, tools: [], signal, idleMs: context.world.idleMs },
+    open,
+    system: SUMMARY_SYSTEM,
+    tools: [],
+    signal,
+    idleMs: context.world.idleMs,
     messages: [{ role: "user" as const, content: text }],
   };
   try {

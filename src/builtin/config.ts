@@ -1,5 +1,6 @@
 /** The `builtin` section of the configuration: its schema, and what the environment and flags add to it. */
 import { z } from "zod";
+import { defined } from "../core/defined.ts";
 import { ApiError } from "../protocol/errors.ts";
 
 export const ProviderKind = z.enum(["anthropic", "openai", "google", "openai-compatible"]);
@@ -85,7 +86,7 @@ export function withFlags(
   config: BuiltinConfig,
   { baseURL, model }: BuiltinFlags,
 ): BuiltinConfig & { baseURL?: string } {
-  return { ...config, ...(model === undefined ? {} : { model }), ...(baseURL === undefined ? {} : { baseURL }) };
+  return { ...config, ...defined({ model, baseURL }) };
 }
 
 export type BuiltinSettings = BuiltinConfig & { readonly baseURL?: string };

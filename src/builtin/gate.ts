@@ -1,4 +1,5 @@
 /** Asks the person: permissions and questions, each answered once, rejected together, and gone when the turn is. */
+import { defined } from "../core/defined.ts";
 import type { BuiltinHears, BuiltinQuestion, BuiltinSays } from "../dialects/builtin.ts";
 import type { PermissionReply } from "../protocol/commands.ts";
 import type { Remembered } from "./history.ts";
@@ -54,8 +55,15 @@ export function createGate(options: GateOptions): Gate {
       const { tool, call_id, input, subagent } = asker;
       await say({
         type: "permission.asked",
-        ...{ id, action, tool, call_id, input, patterns, always, metadata },
-        ...(subagent === undefined ? {} : { subagent }),
+        id,
+        action,
+        tool,
+        call_id,
+        input,
+        patterns,
+        always,
+        metadata,
+        ...defined({ subagent }),
       });
       const { reply, message } = await answered;
       if (reply === "reject") throw refusedByPerson(message ?? null);
@@ -68,8 +76,10 @@ export function createGate(options: GateOptions): Gate {
       const { call_id, subagent } = asker;
       await say({
         type: "question.asked",
-        ...{ id, call_id, questions: asked },
-        ...(subagent === undefined ? {} : { subagent }),
+        id,
+        call_id,
+        questions: asked,
+        ...defined({ subagent }),
       });
       const answer = await answered;
       if ("rejected" in answer) throw refusedByPerson(answer.rejected);

@@ -1,5 +1,6 @@
 /** A model of the AI SDK for a choice of ours. The packages are loaded when the first turn needs them, not before. */
 import type { LanguageModel, ModelMessage, streamText } from "ai";
+import { defined } from "../core/defined.ts";
 import type { ModelChoice } from "./providers.ts";
 
 export type ProviderOptions = NonNullable<Parameters<typeof streamText>[0]["providerOptions"]>;
@@ -63,7 +64,7 @@ function optionsFor({ choice, variant }: { choice: ModelChoice; variant: string 
       return budget === undefined ? {} : { anthropic: { thinking: { type: "enabled", budgetTokens: budget } } };
     case "openai":
       // Nothing is stored with the provider: the conversation is ours and goes with every request.
-      return { openai: { store: false, ...(variant === null ? {} : { reasoningEffort: variant }) } };
+      return { openai: { store: false, ...defined({ reasoningEffort: variant ?? undefined }) } };
     case "google":
       return budget === undefined
         ? {}

@@ -21,7 +21,12 @@ export async function openSession(options: BuiltinOptions, host: InProcessHost):
   const directory = await realDirectory(host.options.directory);
   const own = { ...environment, ...host.options.env };
   const session = openBuiltinSession({
-    ...{ host, settings, version, loadHistory, directory, hooks },
+    host,
+    settings,
+    version,
+    loadHistory,
+    directory,
+    hooks,
     environment: own,
     commandEnvironment: commandEnvironment(options, host),
     outputDirectory: await outputDirectory(options, host),

@@ -1,4 +1,5 @@
 /** Tries a model call again while that makes sense, and says how long the wait is. An abort ends the wait at once. */
+import { defined } from "../core/defined.ts";
 import type { Failure } from "./failure.ts";
 import { defaultRetry, retryDelay } from "./retry.ts";
 import type { SessionContext } from "./session-context.ts";
@@ -30,8 +31,10 @@ export async function withRetries<Result extends { readonly type: string }>(
     if (delay === null) return { type: "failed", failure: lastWord({ failure, retries: attempt - 1 }) };
     await context.say({
       type: "retry",
-      ...{ attempt, message: failure.message, delay_ms: delay },
-      ...(subagent === undefined ? {} : { subagent }),
+      attempt,
+      message: failure.message,
+      delay_ms: delay,
+      ...defined({ subagent }),
     });
     try {
       await world.sleep(delay, signal);

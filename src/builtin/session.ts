@@ -1,5 +1,6 @@
 /** One session of the builtin agent: its conversation, its settings as they change, and the turn that runs. */
 import { randomUUID } from "node:crypto";
+import { defined } from "../core/defined.ts";
 import type { InProcessHost } from "../core/in-process.ts";
 import type { BuiltinHears, BuiltinSays, BuiltinTodo } from "../dialects/builtin.ts";
 import { ApiError } from "../protocol/errors.ts";
@@ -85,7 +86,15 @@ function startState(options: SessionOptions): State {
   });
   const { directory, outputDirectory, commandEnvironment, ripgrep, hooks, world } = options;
   const context: SessionContext = {
-    ...{ directory, outputDirectory, commandEnvironment, ripgrep, hooks, world, settings, gate, say },
+    directory,
+    outputDirectory,
+    commandEnvironment,
+    ripgrep,
+    hooks,
+    world,
+    settings,
+    gate,
+    say,
     sessionId: host.options.session_id,
     files: fileLedger(),
     processes: host.processes ?? { begin: async () => randomUUID(), ended: () => {} },
@@ -103,7 +112,10 @@ function startState(options: SessionOptions): State {
     ownCallId: (native) => ownCallId(state.calls, native),
   };
   const state: State = {
-    ...{ options, context, model, variant },
+    options,
+    context,
+    model,
+    variant,
     conversation: { entries: [], used: 0, inbox: [], compactWanted: false },
     repeats: trackRepeats(),
     remembered: [],
@@ -132,7 +144,9 @@ async function introduce(state: State): Promise<void> {
   await state.context.say({
     type: "session",
     agent: "builtin",
-    ...{ session_id, version, directory },
+    session_id,
+    version,
+    directory,
     model: modelName(state),
     permission_mode: state.permissionMode,
     tools: tools.map(({ name }) => name),
@@ -190,9 +204,7 @@ async function onSet(state: State, line: Extract<BuiltinHears, { type: "set" }>)
   else if (mode !== undefined && state.permissionMode === "plan") state.permissionMode = "default";
   await state.context.say({
     type: "changed",
-    ...(model === undefined ? {} : { model }),
-    ...(variant === undefined ? {} : { variant }),
-    ...(mode === undefined ? {} : { mode }),
+    ...defined({ model, variant, mode }),
     permission_mode: state.permissionMode,
   });
 }
@@ -266,7 +278,11 @@ function mainLoop(state: State, signal: AbortSignal): Loop {
     () => `${modelName(state)} ${state.permissionMode}`,
   );
   return {
-    ...{ context, conversation, speaker, signal, repeats },
+    context,
+    conversation,
+    speaker,
+    signal,
+    repeats,
     subagent: undefined,
     maxSteps: context.settings.maxSteps ?? DEFAULT_MAX_STEPS,
     equip: async () => ({ open: await open(), system: await system(), tools }),
@@ -291,7 +307,8 @@ const openChosen = (state: State): Promise<OpenModel> => openModel(choose(state)
 function instructions(state: State): Promise<string> {
   const { options, permissionMode: mode, context } = state;
   return systemPrompt({
-    ...{ directory: options.directory, mode },
+    directory: options.directory,
+    mode,
     addition: options.host.options.system_prompt,
     model: modelName(state) ?? "unknown",
     platform: process.platform,

@@ -2,6 +2,7 @@
  * Stream parts → lines, and the assistant's message that goes back to the model. What breaks off is closed as failed.
  */
 import type { TextStreamPart, ToolSet } from "ai";
+import { defined } from "../core/defined.ts";
 import type { BuiltinSays } from "../dialects/builtin.ts";
 import type { AssistantParts } from "./conversation.ts";
 import type { ModelCall } from "./step.ts";
@@ -51,8 +52,14 @@ export function startSpeaker(
   { message_id, tools }: { message_id: string; tools: readonly Tool[] },
 ): SpokenMessage {
   const heard: Heard = {
-    ...{ speaker, message_id, tools, content: [], calls: [] },
-    ...{ blocks: new Map(), inputs: new Map(), blockCount: 0 },
+    speaker,
+    message_id,
+    tools,
+    content: [],
+    calls: [],
+    blocks: new Map(),
+    inputs: new Map(),
+    blockCount: 0,
   };
   return {
     hear: (part) => hear(heard, part),
@@ -129,7 +136,7 @@ async function endBlock(heard: Heard, { native, metadata }: { native: string; me
   const options = metadata ?? block.metadata;
   // Providers refuse empty texts, but an empty reasoning block may carry a signature they want back.
   if (text === "" && (kind === "text" || options === undefined)) return;
-  heard.content.push({ type: kind, text, ...(options === undefined ? {} : { providerOptions: options }) });
+  heard.content.push({ type: kind, text, ...defined({ providerOptions: options }) });
 }
 
 async function sayHeld({ speaker, message_id }: Heard, { id, text }: Block): Promise<void> {
@@ -161,7 +168,7 @@ async function addCall(heard: Heard, part: Extract<Part, { type: "tool-call" }>)
     toolName: tool,
     // Providers take back only objects; what was no JSON is shown to the model as it wrote it.
     input: typeof input === "object" && input !== null ? input : { text: input },
-    ...(providerMetadata === undefined ? {} : { providerOptions: providerMetadata }),
+    ...defined({ providerOptions: providerMetadata }),
   });
   const kind = known?.kind ?? "tool";
   const title = titleOf({ known, tool, input });

@@ -1,6 +1,7 @@
 /** The AI SDK's stream of one call: no retries and no loop of its own, and an end to a provider that falls silent. */
 import type { ModelMessage, TextStreamPart, ToolSet } from "ai";
 import { z } from "zod";
+import { defined } from "../core/defined.ts";
 import { type OpenModel, withCacheMarks } from "./model.ts";
 import type { Tool } from "./tools/tool.ts";
 
@@ -21,13 +22,13 @@ export async function* streamModel(request: ModelRequest): AsyncGenerator<TextSt
     const [head, ...rest] = withCacheMarks([{ role: "system", content: system }, ...messages], open.choice);
     const result = streamText({
       model: open.model,
-      ...(head?.role === "system" ? { system: head } : {}),
+      ...defined({ system: head?.role === "system" ? head : undefined }),
       messages: rest,
-      ...(tools.length === 0 ? {} : { tools: await toolSet(tools) }),
+      ...defined({ tools: tools.length === 0 ? undefined : await toolSet(tools) }),
       maxRetries: 0,
       abortSignal: AbortSignal.any([signal, idle.signal]),
       providerOptions: open.providerOptions,
-      ...(open.maxOutputTokens === undefined ? {} : { maxOutputTokens: open.maxOutputTokens }),
+      ...defined({ maxOutputTokens: open.maxOutputTokens }),
       includeRawChunks: open.choice.kind === "openai-compatible",
       // Errors come in the stream; without this they are printed as well.
       onError: () => {},

@@ -1,5 +1,6 @@
 /** `franca agents`: which agents are here, and installing one. */
 import type { Command } from "commander";
+import { defined } from "../core/defined.ts";
 import type { AgentSummary } from "../protocol/resources.ts";
 import { addDoorOptions, openDoor } from "./door.ts";
 import { printJson, table } from "./table.ts";
@@ -32,10 +33,7 @@ export function define(command: Command): void {
       const door = await openDoor({ flags, env: process.env });
       try {
         process.stderr.write(`Installing ${agent}…\n`);
-        await door.install(agent, {
-          ...(version === undefined ? {} : { version }),
-          ...(reinstall === undefined ? {} : { reinstall }),
-        });
+        await door.install(agent, defined({ version, reinstall }));
         const installed = (await door.agents()).find(({ id }) => id === agent);
         process.stdout.write(`${agent} ${installed?.version ?? ""} is installed${at(installed)}.\n`.replace("  ", " "));
       } finally {

@@ -1,5 +1,6 @@
 /** The questions on the screen. Loaded only when an agent asks something and a person is there. */
 import { isCancel, multiselect, select, selectKey, text } from "@clack/prompts";
+import { defined } from "../core/defined.ts";
 import { clean, oneLine } from "../projections/text/index.ts";
 import type { PermissionReply } from "../protocol/commands.ts";
 import type { Permission, Question, QuestionRequest } from "../protocol/events.ts";
@@ -68,7 +69,7 @@ async function askOne(question: Question, { signal }: { signal: AbortSignal }): 
   const options = question.options.map(({ label, description }) => ({
     value: label,
     label: clean(label),
-    ...(description === undefined ? {} : { hint: clean(description) }),
+    ...defined({ hint: description === undefined ? undefined : clean(description) }),
   }));
   const shared = { message, output: process.stderr, signal };
   const cancelled = (): Asked<string[]> => (signal.aborted ? null : "cancelled");

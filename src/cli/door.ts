@@ -1,5 +1,6 @@
 /** How a command reaches sessions: through a daemon where there is one, else by opening the data folder itself. */
 import type { Command } from "commander";
+import { defined } from "../core/defined.ts";
 import type { PermissionReply } from "../protocol/commands.ts";
 import type { UniversalEvent } from "../protocol/events.ts";
 import { sessionId } from "../protocol/ids.ts";
@@ -125,7 +126,7 @@ async function openRemote({ url, token, data, builtin }: Remote): Promise<Door> 
     );
   }
   const { remoteDoor } = await import("./door-remote.ts");
-  return remoteDoor({ url, data, ...(token === null ? {} : { token }) });
+  return remoteDoor({ url, data, ...defined({ token: token ?? undefined }) });
 }
 
 async function openEmbedded({ settings, stop }: { settings: LoadedSettings; stop: StopLadder | null }): Promise<Door> {

@@ -5,6 +5,7 @@ import { join, resolve } from "node:path";
 import { type Command, Option } from "commander";
 import { adapterFor } from "../adapters/index.ts";
 import { convertLines } from "../core/convert.ts";
+import { defined } from "../core/defined.ts";
 import { recordedFrom } from "../dialects/recording.ts";
 import { type EventOf, PermissionMode } from "../protocol/events.ts";
 import type { NativeLine } from "../protocol/resources.ts";
@@ -57,8 +58,7 @@ async function record(prompt: string, flags: Flags): Promise<void> {
     const created = await door.create(id, {
       agent: flags.agent,
       directory,
-      ...(flags.model === undefined ? {} : { model: flags.model }),
-      ...(flags.permissionMode === undefined ? {} : { permissionMode: flags.permissionMode }),
+      ...defined({ model: flags.model, permissionMode: flags.permissionMode }),
     });
     if (!created.healthy) throw new CommandError(created.error ?? `${flags.agent} could not be started.`);
     const rule = flags.autoApprove === true ? "approve" : "deny";

@@ -2,6 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { resolve } from "node:path";
 import { type Command, Option } from "commander";
+import { defined } from "../core/defined.ts";
 import { ApiError } from "../protocol/errors.ts";
 import { type EventOf, PermissionMode } from "../protocol/events.ts";
 import type { CreateSession } from "../protocol/resources.ts";
@@ -76,7 +77,7 @@ async function run(words: readonly string[], flags: RunFlags): Promise<void> {
     color: process.stdout.isTTY && env.NO_COLOR === undefined,
     prompts: false,
     agent: flags.agent ?? defaultAgent,
-    ...(flags.resume === undefined ? {} : { resume: flags.resume }),
+    ...defined({ resume: flags.resume }),
   });
   const door = await openDoor({ flags: { ...flags }, env, stop: STOP_LADDER });
   let ended: EventOf<"turn.ended"> | null = null;
@@ -181,12 +182,14 @@ function createOptions({ flags, agent }: Omit<Choice, "door">): CreateSession {
   return {
     agent,
     directory: resolve(dir ?? "."),
-    ...(model === undefined ? {} : { model }),
-    ...(variant === undefined ? {} : { variant }),
-    ...(mode === undefined ? {} : { agentMode: mode }),
-    ...(permissionMode === undefined ? {} : { permissionMode }),
-    ...(resume === undefined ? {} : { nativeSessionId: resume }),
-    ...(flags.finishTodos === undefined ? {} : { finishTodos: true }),
+    ...defined({
+      model,
+      variant,
+      agentMode: mode,
+      permissionMode,
+      nativeSessionId: resume,
+      finishTodos: flags.finishTodos === undefined ? undefined : true,
+    }),
   };
 }
 

@@ -1,5 +1,6 @@
 /** What scenarios are made of: beats, which the player performs, and the phrases that several scenarios share. */
 import type { Exit } from "../core/agent-io.ts";
+import { defined } from "../core/defined.ts";
 import type { MockSays, MockSaysOf } from "../dialects/mock.ts";
 
 export type Beat =
@@ -64,7 +65,7 @@ interface BlockOptions {
 /** One block, streamed. */
 export function* speak(text: string, { message, kind = "text", subagent }: BlockOptions): Script {
   const id = `${message}.${kind}`;
-  yield say({ type: "block", id, message, kind, ...(subagent !== undefined && { subagent }) });
+  yield say({ type: "block", id, message, kind, ...defined({ subagent }) });
   for (const piece of pieces(text)) yield say({ type: "delta", id, text: piece });
   yield say({ type: "block.end", id, text });
 }
@@ -93,7 +94,7 @@ export function* call(turn: Turn, tool: Tool, { message, subagent }: CallOptions
     kind: tool.kind,
     title: tool.title,
     input: { ...tool.input },
-    ...(subagent !== undefined && { subagent }),
+    ...defined({ subagent }),
   });
   return id;
 }
@@ -108,7 +109,7 @@ export interface Outcome {
 export function* work(id: string, { output, error = false, files }: Outcome): Script {
   yield say({ type: "run", id });
   for (const piece of pieces(output)) yield say({ type: "output", id, text: piece });
-  yield say({ type: "result", id, output, error, ...(files !== undefined && { files }) });
+  yield say({ type: "result", id, output, error, ...defined({ files }) });
 }
 
 /** The model step is over. Tokens are counted in words, so they are the same every time. */

@@ -1,4 +1,5 @@
 /** Chat Completions: one choice whose message grows by deltas; reasoning in the field that compatible servers use. */
+import { defined } from "../core/defined.ts";
 import { countsOf, isRecord, type Reply } from "./openai.ts";
 import { callId, type Finish, finishOf, pieces, type ScriptBlock, type StreamFault } from "./script.ts";
 import { pause, sendEvent, untilGone } from "./serve.ts";
@@ -45,8 +46,10 @@ export function wholeChat(reply: Reply) {
   const message = {
     role: "assistant",
     content: said("text"),
-    ...(said("thinking") !== "" && { reasoning_content: said("thinking") }),
-    ...(calls.length > 0 && { tool_calls: calls }),
+    ...defined({
+      reasoning_content: said("thinking") || undefined,
+      tool_calls: calls.length > 0 ? calls : undefined,
+    }),
   };
   return {
     ...envelope(reply, "chat.completion"),

@@ -1,5 +1,6 @@
 /** question: asks the person, and waits. */
 import { z } from "zod";
+import { defined } from "../../core/defined.ts";
 import { permitNote } from "./todo.ts";
 import { defineTool } from "./tool.ts";
 
@@ -31,11 +32,11 @@ export const question = defineTool({
     await permitNote(context, "question");
     const asked = questions.map(({ question: text, header, options = [], multiple = false, custom = true }, index) => ({
       id: String(index + 1),
-      ...(header === undefined ? {} : { header }),
+      ...defined({ header }),
       question: text,
       options: options.map(({ label, description }) => ({
         label,
-        ...(description === undefined ? {} : { description }),
+        ...defined({ description }),
       })),
       multiple,
       custom,

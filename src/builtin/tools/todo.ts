@@ -1,5 +1,6 @@
 /** todowrite and todoread: the list of what is left to do, kept by the session. */
 import { z } from "zod";
+import { defined } from "../../core/defined.ts";
 import { judge } from "../permissions.ts";
 import { defineTool, type ToolContext } from "./tool.ts";
 
@@ -30,7 +31,7 @@ export const todowrite = defineTool({
       id: id ?? String(index + 1),
       content,
       status,
-      ...(priority === undefined ? {} : { priority }),
+      ...defined({ priority }),
     }));
     context.todos.write(numbered);
     return { output: describe(numbered) };
