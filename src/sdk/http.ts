@@ -20,10 +20,13 @@ export interface ConnectOptions {
 export interface RequestOptions {
   readonly method?: "GET" | "POST" | "PATCH" | "DELETE";
   readonly body?: unknown;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly query?: Readonly<Record<string, string | number | boolean | undefined>>;
-  readonly signal?: AbortSignal;
+  readonly headers?: Fields;
+  readonly query?: Fields;
+  readonly signal?: AbortSignal | undefined;
 }
+
+/** Headers or parameters by name; one that is `undefined` is not sent. */
+type Fields = Readonly<Record<string, string | number | boolean | undefined>>;
 
 export interface Http {
   readonly request: (path: string, options?: RequestOptions) => Promise<Response>;
@@ -43,20 +46,18 @@ export function openHttp({ url, fetch = globalThis.fetch, ...options }: ConnectO
     return found;
   };
   const request = async (path: string, options: RequestOptions = {}): Promise<Response> => {
-    const { method = "GET", body, headers, query, signal } = options;
+    const { method = "GET", body, headers, query = {}, signal = null } = options;
     const token = path === "/v1/health" ? null : await credential();
+    const authorization = token === null ? undefined : `Bearer ${token}`;
+    const type = body === undefined ? undefined : "application/json";
     const response = await send(
       fetch,
       { base, path: `${path}${queryText(query)}` },
       {
         method,
-        headers: {
-          ...(token === null ? {} : { authorization: `Bearer ${token}` }),
-          ...(body === undefined ? {} : { "content-type": "application/json" }),
-          ...headers,
-        },
-        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-        ...(signal === undefined ? {} : { signal }),
+        headers: entriesOf({ authorization, "content-type": type, ...headers }),
+        body: body === undefined ? null : JSON.stringify(body),
+        signal,
       },
     );
     if (response.ok) return response;
@@ -89,12 +90,15 @@ async function reach<T>(base: string, work: () => Promise<T>, signal?: AbortSign
   }
 }
 
-function queryText(query: RequestOptions["query"]): string {
-  const entries = Object.entries(query ?? {}).flatMap(([name, value]): [string, string][] =>
-    value === undefined ? [] : [[name, String(value)]],
-  );
+function queryText(query: Fields): string {
+  const entries = entriesOf(query);
   return entries.length === 0 ? "" : `?${new URLSearchParams(entries)}`;
 }
+
+const entriesOf = (fields: Fields): [string, string][] =>
+  Object.entries(fields).flatMap(([name, value]): [string, string][] =>
+    value === undefined ? [] : [[name, String(value)]],
+  );
 
 async function problemOf(response: Response): Promise<ApiError> {
   const text = await response.text().catch(() => "");
@@ -139,7 +143,7 @@ export async function* followStream(options: StreamRequest): AsyncGenerator<Serv
   let connected = false;
   while (!signal.aborted) {
     try {
-      const headers = { accept: "text/event-stream", ...(last === null ? {} : { "last-event-id": last }) };
+      const headers = { accept: "text/event-stream", "last-event-id": last ?? undefined };
       const { body } = await http.request(path, { headers, query, signal });
       connected = true;
       if (body === null) throw new UnreachableError("The stream has no body.");

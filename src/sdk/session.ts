@@ -159,7 +159,7 @@ async function* askSession({ http, id, text, options }: Ask): AsyncGenerator<Uni
 async function* turnAgain({ http, id, text, options }: Ask): AsyncGenerator<UniversalEvent> {
   const { promptId } = await sendPrompt({ http, path: `${sessionPath(id)}/messages`, text, options });
   let turnId: string | null = null;
-  for await (const event of followSession({ http, id, ...(options.signal ? { signal: options.signal } : {}) })) {
+  for await (const event of followSession({ http, id, signal: options.signal ?? never() })) {
     if (event.type === "turn.started" && event.data.prompt_id === promptId) turnId = event.data.turn_id;
     if (turnId !== null && event.turn_id === turnId) yield event;
     if (event.type === "session.ended" || (event.type === "turn.ended" && event.turn_id === turnId)) return;
@@ -182,9 +182,9 @@ async function sendPrompt({
   const { attachments, delivery, idempotencyKey, signal } = options;
   const response = await http.request(path, {
     method: "POST",
-    body: { message: text, ...(attachments ? { attachments } : {}), ...(delivery ? { delivery } : {}) },
-    ...(idempotencyKey === undefined ? {} : { headers: { "idempotency-key": idempotencyKey } }),
-    ...(signal === undefined ? {} : { signal }),
+    body: { message: text, attachments, delivery },
+    headers: { "idempotency-key": idempotencyKey },
+    signal,
   });
   return { promptId: response.headers.get("franca-prompt-id") ?? "", response };
 }
