@@ -1,6 +1,7 @@
 /** The work of a `task` call: a loop of its own over a conversation of its own, said under the child's name. */
 import { trackRepeats } from "./calls.ts";
-import { type Conversation, runLoop } from "./loop.ts";
+import type { Conversation } from "./conversation.ts";
+import { runLoop } from "./loop.ts";
 import type { OpenModel } from "./model.ts";
 import type { SessionContext } from "./session-context.ts";
 import type { Speaker } from "./speaker.ts";

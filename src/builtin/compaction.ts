@@ -9,7 +9,7 @@ import {
   tailBudget,
   usableTokens,
 } from "./compact.ts";
-import { type Conversation, compactionPolicy } from "./loop.ts";
+import type { Conversation } from "./conversation.ts";
 import type { OpenModel } from "./model.ts";
 import { withRetries } from "./patience.ts";
 import type { SessionContext } from "./session-context.ts";
@@ -100,3 +100,9 @@ async function summarise(
     throw error;
   }
 }
+
+export const compactionPolicy = ({ settings: { compaction } }: SessionContext) => ({
+  auto: compaction?.auto ?? true,
+  reserved: compaction?.reserved,
+  tail: compaction?.tail,
+});

@@ -24,6 +24,17 @@ export type Entry =
   /** What stands for everything before it. */
   | { readonly type: "summary"; readonly id: string; readonly text: string };
 
+/** What goes on from step to step, and for a session from turn to turn. */
+export interface Conversation {
+  entries: Entry[];
+  /** Tokens in use after the last step. */
+  used: number;
+  /** The user's messages that the model has not seen, in order. */
+  readonly inbox: Entry[];
+  /** A person asked for a compaction. */
+  compactWanted: boolean;
+}
+
 export const userEntryId = (count: number): string => `user:${count}`;
 
 export function toMessages(entries: readonly Entry[]): ModelMessage[] {

@@ -2,8 +2,7 @@
 import { defined } from "../core/defined.ts";
 import type { BuiltinHears, BuiltinQuestion, BuiltinSays } from "../dialects/builtin.ts";
 import type { PermissionReply } from "../protocol/commands.ts";
-import type { Remembered } from "./history.ts";
-import type { Law } from "./permissions.ts";
+import type { Law, Remembered } from "./permission/permissions.ts";
 import { Denied, type Permit } from "./tools/tool.ts";
 
 type PermissionAnswer = { readonly reply: PermissionReply; readonly message?: string | undefined };

@@ -6,11 +6,7 @@ import type { Fold } from "../core/fold.ts";
 import type { Todo, UniversalEvent } from "../protocol/events.ts";
 import type { ContentPart, Item } from "../protocol/items.ts";
 import { type AssistantParts, type Entry, type ToolAnswer, userEntryId } from "./conversation.ts";
-
-export interface Remembered {
-  readonly action: string;
-  readonly pattern: string;
-}
+import type { Remembered } from "./permission/permissions.ts";
 
 export interface History {
   entries: Entry[];

@@ -7,8 +7,8 @@ import type { BuiltinSays } from "../dialects/builtin.ts";
 import type { ErrorInfo } from "../protocol/events.ts";
 import { type Repeats, runCalls } from "./calls.ts";
 import { isOverflow } from "./compact.ts";
-import { type Compacted, compactConversation } from "./compaction.ts";
-import { type Entry, estimateEntry, toMessages } from "./conversation.ts";
+import { type Compacted, compactConversation, compactionPolicy } from "./compaction.ts";
+import { type Conversation, estimateEntry, toMessages } from "./conversation.ts";
 import { type Decision, type DecisionRules, decide, decideAfterCompaction, type Outcome } from "./decide.ts";
 import type { OpenModel } from "./model.ts";
 import { withRetries } from "./patience.ts";
@@ -18,17 +18,6 @@ import { runStep, type StepResult } from "./step.ts";
 import type { Tool } from "./tools/tool.ts";
 
 export type Ending = Pick<Extract<BuiltinSays, { type: "end" }>, "reason"> & { readonly error?: ErrorInfo };
-
-/** What goes on from step to step, and for a session from turn to turn. */
-export interface Conversation {
-  entries: Entry[];
-  /** Tokens in use after the last step. */
-  used: number;
-  /** The user's messages that the model has not seen, in order. */
-  readonly inbox: Entry[];
-  /** A person asked for a compaction. */
-  compactWanted: boolean;
-}
 
 export interface Loop {
   readonly context: SessionContext;
@@ -208,10 +197,4 @@ function endingOf(decision: Decision, { steered }: { steered: boolean }): Ending
 const rulesOf = ({ context: { settings } }: Loop): DecisionRules => ({
   continueOnDeny: settings.experimental?.continue_loop_on_deny ?? false,
   autoCompact: settings.compaction?.auto ?? true,
-});
-
-export const compactionPolicy = ({ settings: { compaction } }: SessionContext) => ({
-  auto: compaction?.auto ?? true,
-  reserved: compaction?.reserved,
-  tail: compaction?.tail,
 });

@@ -1,6 +1,7 @@
 /** Chat Completions: one choice whose message grows by deltas; reasoning in the field that compatible servers use. */
 import { defined } from "../core/defined.ts";
-import { countsOf, isRecord, type Reply } from "./openai.ts";
+import { isShape } from "../dialects/shape.ts";
+import { countsOf, type Reply } from "./openai-reply.ts";
 import { callId, type Finish, finishOf, pieces, type ScriptBlock, type StreamFault } from "./script.ts";
 import { pause, sendEvent, untilGone } from "./serve.ts";
 
@@ -87,8 +88,8 @@ function usageOf({ turn }: Reply) {
 }
 
 function wantsUsage({ recorded: { body } }: Reply): boolean {
-  const options = isRecord(body) ? body.stream_options : null;
-  return isRecord(options) && options.include_usage === true;
+  const options = isShape(body) ? body.stream_options : null;
+  return isShape(options) && options.include_usage === true;
 }
 
 type Call = Extract<ScriptBlock, { type: "tool_call" }>;

@@ -1,5 +1,6 @@
 /** The Responses API: an answer is a list of output items, each streamed from `added` to `done`. */
-import { countsOf, isRecord, type Reply } from "./openai.ts";
+import { isShape } from "../dialects/shape.ts";
+import { countsOf, type Reply } from "./openai-reply.ts";
 import { callId, finishOf, pieces, type ScriptBlock, type StreamFault } from "./script.ts";
 import { pause, sendEvent, untilGone } from "./serve.ts";
 
@@ -156,16 +157,16 @@ const argumentsOf = ({ input }: Call, { custom }: { custom: boolean }): string =
   custom && typeof input === "string" ? input : JSON.stringify(input);
 
 const offered = ({ recorded: { body } }: Reply): readonly unknown[] =>
-  isRecord(body) && Array.isArray(body.tools) ? body.tools : [];
+  isShape(body) && Array.isArray(body.tools) ? body.tools : [];
 
 /** A tool that takes free text instead of JSON, as it was offered in the request. */
 const isCustom = (reply: Reply, { name }: Call): boolean =>
-  offered(reply).some((tool) => isRecord(tool) && tool.type === "custom" && tool.name === name);
+  offered(reply).some((tool) => isShape(tool) && tool.type === "custom" && tool.name === name);
 
 /** `namespace.tool`, where such a namespace was offered. */
 function namesOf(reply: Reply, name: string): { name: string; namespace?: string } {
   const dot = name.indexOf(".");
   const namespace = name.slice(0, Math.max(dot, 0));
-  const known = offered(reply).some((tool) => isRecord(tool) && tool.type === "namespace" && tool.name === namespace);
+  const known = offered(reply).some((tool) => isShape(tool) && tool.type === "namespace" && tool.name === namespace);
   return known ? { name: name.slice(dot + 1), namespace } : { name };
 }

@@ -1,22 +1,13 @@
 /** A scripted OpenAI server: Responses and Chat Completions, streamed or whole, faults included. */
 import type { ServerResponse } from "node:http";
+import { isShape } from "../dialects/shape.ts";
 import { streamChat, wholeChat } from "./openai-chat.ts";
+import type { Reply } from "./openai-reply.ts";
 import { streamResponse, wholeResponse } from "./openai-responses.ts";
-import type { ModelRequest, RecordedRequest, Script, ScriptTurn } from "./script.ts";
+import type { ModelRequest, Script, ScriptTurn } from "./script.ts";
 import { type ModelServer, sendJson, serveModel, untilGone, type Wire } from "./serve.ts";
 
 export const serveOpenAi = (script: Script): Promise<ModelServer> => serveModel(openAiWire(), script);
-
-export type Answer = Extract<ScriptTurn, { type: "answer" }>;
-
-/** An answer on its way, in either of the two formats. */
-export interface Reply {
-  readonly number: number;
-  readonly turn: Answer;
-  readonly recorded: RecordedRequest;
-  readonly response: ServerResponse;
-  readonly signal: AbortSignal;
-}
 
 function openAiWire(): Wire {
   let answers = 0;
@@ -36,7 +27,7 @@ function openAiWire(): Wire {
       if (turn.type === "status") return sendStatus(response, turn);
       const reply: Reply = { number: answers, turn, recorded, response, signal };
       const chat = isChat(recorded.path);
-      if (isRecord(recorded.body) && recorded.body.stream === true) {
+      if (isShape(recorded.body) && recorded.body.stream === true) {
         response.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-cache" });
         await (chat ? streamChat(reply) : streamResponse(reply));
       } else sendJson(response, { status: 200, body: chat ? wholeChat(reply) : wholeResponse(reply) });
@@ -49,7 +40,7 @@ const isResponses = (path: string): boolean => pathOf(path).endsWith("/responses
 const isChat = (path: string): boolean => pathOf(path).endsWith("/chat/completions");
 
 function readBody(body: unknown): Pick<ModelRequest, "system" | "messages" | "tools" | "model"> {
-  const { instructions, input, messages, tools, model } = isRecord(body) ? body : {};
+  const { instructions, input, messages, tools, model } = isShape(body) ? body : {};
   const conversation = messages ?? input ?? [];
   return {
     system: typeof instructions === "string" ? instructions : systemOf(conversation),
@@ -62,14 +53,14 @@ function readBody(body: unknown): Pick<ModelRequest, "system" | "messages" | "to
 const systemOf = (messages: unknown): string =>
   JSON.stringify(
     Array.isArray(messages)
-      ? messages.filter((one: unknown) => isRecord(one) && (one.role === "system" || one.role === "developer"))
+      ? messages.filter((one: unknown) => isShape(one) && (one.role === "system" || one.role === "developer"))
       : [],
   );
 
 /** Chat puts the function inside, Responses beside; a namespace holds several. */
 function toolNames(tool: unknown): string[] {
-  if (!isRecord(tool)) return [];
-  if (isRecord(tool.function)) return toolNames(tool.function);
+  if (!isShape(tool)) return [];
+  if (isShape(tool.function)) return toolNames(tool.function);
   const name = typeof tool.name === "string" ? tool.name : String(tool.type);
   const inside = Array.isArray(tool.tools) ? tool.tools.flatMap(toolNames) : [];
   return [name, ...inside.map((one) => `${name}.${one}`)];
@@ -92,12 +83,3 @@ const statusCodes: Readonly<Record<number, string>> = {
 const errorBody = ({ code, message }: { code: string; message: string }) => ({
   error: { message, type: code, code, param: null },
 });
-
-export const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
-
-/** OpenAI counts cached tokens into the input and reasoning into the output. */
-export function countsOf({ usage }: Answer): { input: number; cached: number; output: number; reasoning: number } {
-  const { input = 100, output = 20, reasoning = 0, cacheRead = 0 } = usage ?? {};
-  return { input: input + cacheRead, cached: cacheRead, output: output + reasoning, reasoning };
-}

@@ -1,5 +1,5 @@
 /** How write, edit and multiedit change a file: decide on the new text, ask with the diff, write, say what was done. */
-import { unifiedDiff } from "../diff.ts";
+import { unifiedDiff } from "./diff.ts";
 import { readWhole, writeWhole } from "./files.ts";
 import { enter, permitPath } from "./permits.ts";
 import { type ToolContext, ToolFailure, type ToolOutcome } from "./tool.ts";

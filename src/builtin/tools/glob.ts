@@ -2,7 +2,7 @@
 import { lstat } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
-import { globExpression } from "../ignore.ts";
+import { globExpression } from "./ignore.ts";
 import { enter, permitPath } from "./permits.ts";
 import { defineTool, ToolFailure } from "./tool.ts";
 import { walk } from "./walk.ts";

@@ -2,8 +2,8 @@
 import { lstat } from "node:fs/promises";
 import { basename, dirname } from "node:path";
 import { z } from "zod";
-import type { Place } from "../confine.ts";
-import { globExpression } from "../ignore.ts";
+import type { Place } from "../permission/confine.ts";
+import { globExpression } from "./ignore.ts";
 import { enter, permitPath } from "./permits.ts";
 import { ripgrep } from "./ripgrep.ts";
 import { type Match, searchFiles } from "./search.ts";

@@ -1,8 +1,8 @@
 /** The permissions that tools ask for: a path, a way out of the directory, a command, a URL. */
 import { dirname, join } from "node:path";
-import { readCommandLine } from "../command-line.ts";
-import { findPlace, isInside, type Place } from "../confine.ts";
-import { judge, judgeCommand, type Verdict, type Wish } from "../permissions.ts";
+import { readCommandLine } from "../permission/command-line.ts";
+import { findPlace, isInside, type Place } from "../permission/confine.ts";
+import { judge, judgeCommand, type Verdict, type Wish } from "../permission/permissions.ts";
 import type { Permit, ToolContext } from "./tool.ts";
 
 export interface PathWish {

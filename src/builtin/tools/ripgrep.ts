@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import { constants } from "node:fs";
 import { access } from "node:fs/promises";
 import { delimiter, join } from "node:path";
-import { globExpression } from "../ignore.ts";
+import { globExpression } from "./ignore.ts";
 import type { Match } from "./search.ts";
 import { ToolFailure } from "./tool.ts";
 

@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { InProcessHost } from "../../core/in-process.ts";
 import type { BuiltinFile, BuiltinQuestion, BuiltinTodo } from "../../dialects/builtin.ts";
 import type { ToolKind } from "../../protocol/items.ts";
-import type { Law, Verdict } from "../permissions.ts";
+import type { Law, Verdict } from "../permission/permissions.ts";
 
 /** One thing a tool wants to do, and how to ask for it. */
 export interface Permit {

@@ -2,7 +2,7 @@
 import type { Dirent } from "node:fs";
 import { lstat, readdir, readFile } from "node:fs/promises";
 import { dirname, join, relative, sep } from "node:path";
-import { type IgnoreLayer, isIgnored, readIgnoreFile } from "../ignore.ts";
+import { type IgnoreLayer, isIgnored, readIgnoreFile } from "./ignore.ts";
 
 const ENTRIES_LIMIT = 200_000;
 const DEPTH_LIMIT = 64;

@@ -1,4 +1,4 @@
-/** Routes about the daemon itself: health, metrics, and the description of all routes. */
+/** Routes about the daemon itself: health and metrics. */
 import { z } from "zod";
 import { Health } from "../../protocol/resources.ts";
 import { defineRoute, json, type Route } from "../route.ts";
@@ -36,15 +36,4 @@ const metrics = defineRoute({
   }),
 });
 
-const openapi = defineRoute({
-  method: "get",
-  path: "/openapi.json",
-  doc: { id: "openapi", tag: "Daemon", summary: "This description, as OpenAPI 3.1", errors: [], answers: "json" },
-  handle: async ({ version }) => {
-    // Making it takes longer than starting the daemon, so it is made when somebody asks.
-    const [{ openApiDocument }, { routes }] = await Promise.all([import("../openapi.ts"), import("./index.ts")]);
-    return json(openApiDocument({ routes, version }));
-  },
-});
-
-export const aboutRoutes: readonly Route[] = [health, metrics, openapi];
+export const aboutRoutes: readonly Route[] = [health, metrics];

@@ -1,5 +1,5 @@
 /** The universal API: every route under `/v1`, and what describes and measures the daemon. */
-import type { Route } from "../route.ts";
+import { defineRoute, json, type Route } from "../route.ts";
 import { aboutRoutes } from "./about.ts";
 import { agentRoutes } from "./agents.ts";
 import { eventRoutes } from "./events.ts";
@@ -7,6 +7,17 @@ import { loginRoutes } from "./logins.ts";
 import { sessionRoutes } from "./sessions.ts";
 import { trustRoutes } from "./trust.ts";
 import { turnRoutes } from "./turns.ts";
+
+const openapi = defineRoute({
+  method: "get",
+  path: "/openapi.json",
+  doc: { id: "openapi", tag: "Daemon", summary: "This description, as OpenAPI 3.1", errors: [], answers: "json" },
+  handle: async ({ version }) => {
+    // Making it takes longer than starting the daemon, so it is made when somebody asks.
+    const { openApiDocument } = await import("../openapi.ts");
+    return json(openApiDocument({ routes, version }));
+  },
+});
 
 export const routes: readonly Route[] = [
   ...sessionRoutes,
@@ -16,4 +27,5 @@ export const routes: readonly Route[] = [
   ...trustRoutes,
   ...loginRoutes,
   ...aboutRoutes,
+  openapi,
 ];

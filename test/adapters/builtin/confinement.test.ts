@@ -5,7 +5,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { findPlace, isInside } from "../../../src/builtin/confine.ts";
+import { findPlace, isInside } from "../../../src/builtin/permission/confine.ts";
 import { isPrivateAddress } from "../../../src/builtin/tools/address.ts";
 import { type Bench, openBench } from "../../support/tools.ts";
 

@@ -1,6 +1,6 @@
 /** Who may do what: patterns, rules, modes and shell commands. */
 import { describe, expect, test } from "vitest";
-import { readCommandLine } from "../../../src/builtin/command-line.ts";
+import { readCommandLine } from "../../../src/builtin/permission/command-line.ts";
 import {
   type Effect,
   judge,
@@ -8,8 +8,8 @@ import {
   type Law,
   type PermissionConfig,
   readRules,
-} from "../../../src/builtin/permissions.ts";
-import { matchesPattern } from "../../../src/builtin/wildcard.ts";
+} from "../../../src/builtin/permission/permissions.ts";
+import { matchesPattern } from "../../../src/builtin/permission/wildcard.ts";
 import type { PermissionMode } from "../../../src/protocol/events.ts";
 
 const law = (config: PermissionConfig = {}, mode: PermissionMode = "default"): Law => ({

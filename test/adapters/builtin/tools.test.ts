@@ -3,8 +3,8 @@ import { chmodSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSyn
 import { dirname, join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { unifiedDiff } from "../../../src/builtin/diff.ts";
-import { globExpression, isIgnored, readIgnoreFile } from "../../../src/builtin/ignore.ts";
+import { unifiedDiff } from "../../../src/builtin/tools/diff.ts";
+import { globExpression, isIgnored, readIgnoreFile } from "../../../src/builtin/tools/ignore.ts";
 import { htmlToText } from "../../../src/builtin/tools/html.ts";
 import { findTool, tools } from "../../../src/builtin/tools/index.ts";
 import { replaceText } from "../../../src/builtin/tools/replace.ts";

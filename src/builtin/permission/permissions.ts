@@ -2,10 +2,15 @@
  * Who may do what: rules `allow | ask | deny` with patterns, the last one that matches wins. The mode of the session
  * comes after the rules of the configuration; what a person allowed "always" comes last. Pure.
  */
-import type { PermissionMode } from "../protocol/events.ts";
+import type { PermissionMode } from "../../protocol/events.ts";
 import { readCommandLine } from "./command-line.ts";
-import type { Remembered } from "./history.ts";
 import { matchesPattern } from "./wildcard.ts";
+
+/** An "always" answer: what it allows from now on. */
+export interface Remembered {
+  readonly action: string;
+  readonly pattern: string;
+}
 
 export type Effect = "allow" | "ask" | "deny";
 
