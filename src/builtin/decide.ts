@@ -103,7 +103,7 @@ export const decisionTable: readonly Row[] = [
   { name: "empty answer", when: (outcome) => isEmpty(outcome) && !outcome.triedAgain, verdict: () => "continue" },
   { name: "empty answer again", when: isEmpty, verdict: () => ({ reason: "error", error: noAnswer }) },
   { name: "error finish", when: finished("error"), verdict: () => ({ reason: "error", error: brokenAnswer }) },
-  { name: "done", when: () => true, verdict: () => ({ reason: "completed" }) },
+  { name: "done", when: always, verdict: () => ({ reason: "completed" }) },
 ];
 
 export function decide(outcome: Outcome, rules: DecisionRules): Decision {
@@ -119,6 +119,10 @@ export function decide(outcome: Outcome, rules: DecisionRules): Decision {
 export function decideAfterCompaction(outcome: Outcome, rules: DecisionRules): Decision {
   if (outcome.failure?.kind === "context") return { type: "continue", row: "context error" };
   return decide({ ...outcome, overflow: false }, rules);
+}
+
+function always(): boolean {
+  return true;
 }
 
 function finished(finish: Finish): (outcome: Outcome) => boolean {

@@ -145,15 +145,17 @@ export function isBackground(state: MachineState, head: ItemHead): boolean {
 }
 
 /** Whether a tool is at work in the foreground. */
-export const isToolAtWork = (state: MachineState): boolean => someTool(state, () => true);
+export const isToolAtWork = (state: MachineState): boolean => someTool(state, { waiting: true });
 
 /** Whether a natural end must wait: a tool that only waits for a person has been given up with that end. */
-export const holdsEnd = (state: MachineState): boolean => someTool(state, (item) => !waitsForPerson(state, item));
+export const holdsEnd = (state: MachineState): boolean => someTool(state, { waiting: false });
 
-function someTool(state: MachineState, test: (item: OpenItem) => boolean): boolean {
+/** Whether a tool is open in the foreground; with `waiting`, one that waits for a person counts too. */
+function someTool(state: MachineState, { waiting }: { waiting: boolean }): boolean {
   if (state.ledger.openTools === 0) return false;
   for (const item of state.ledger.open.values()) {
-    if (isTool(item.head) && !isBackground(state, item.head) && test(item)) return true;
+    if (!isTool(item.head) || isBackground(state, item.head)) continue;
+    if (waiting || !waitsForPerson(state, item)) return true;
   }
   return false;
 }

@@ -43,7 +43,11 @@ async function readBody(incoming: IncomingMessage, { maxBytes }: { maxBytes: num
 const tooLarge = (maxBytes: number): ApiError =>
   new ApiError("body_too_large", `The body is larger than ${maxBytes} bytes.`);
 
-export function check(schema: z.ZodType, value: unknown, { where }: { where: string }): unknown {
+export function check<Schema extends z.ZodType>(
+  schema: Schema,
+  value: unknown,
+  { where }: { where: string },
+): z.infer<Schema> {
   const result = schema.safeParse(value);
   if (result.success) return result.data;
   throw new ApiError("invalid_request", describeIssues(result.error, { where }));

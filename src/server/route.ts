@@ -5,7 +5,6 @@
 
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { z } from "zod";
-import { assert } from "../core/fold.ts";
 import type { ErrorCode } from "../protocol/errors.ts";
 import { type SessionId, sessionId } from "../protocol/ids.ts";
 import type { Logger } from "../runtime/logger.ts";
@@ -75,7 +74,7 @@ export interface Route {
   readonly answer: z.ZodType | null;
   /** An absent body counts as `{}`. */
   readonly bodyOptional: boolean;
-  readonly handle: (call: Call<unknown, unknown>) => Promise<Answer>;
+  readonly handle: (call: Call<z.infer<z.ZodObject>, unknown>) => Promise<Answer>;
 }
 
 export interface RouteDefinition<Query extends z.ZodObject, Body extends z.ZodType> {
@@ -90,32 +89,16 @@ export interface RouteDefinition<Query extends z.ZodObject, Body extends z.ZodTy
 }
 
 /**
- * Hides the types of query and body, so that a table can hold all routes. They are parsed before `handle` sees them.
+ * Hides the types of query and body, so that a table can hold all routes. The dispatcher parses both with the route's
+ * own schemas before `handle` sees them.
  */
 export function defineRoute<Query extends z.ZodObject, Body extends z.ZodType>(
   definition: RouteDefinition<Query, Body>,
-): Route {
-  const { query, body, handle } = definition;
-  return {
-    method: definition.method,
-    path: definition.path,
-    doc: definition.doc,
-    query: query ?? null,
-    body: body ?? null,
-    answer: definition.answer ?? null,
-    bodyOptional: definition.bodyOptional ?? false,
-    handle: (call) => handle({ ...call, query: parsed(query, call.query), body: parsed(body, call.body) }),
-  };
+): Route;
+export function defineRoute(definition: RouteDefinition<z.ZodObject, z.ZodType>): Route {
+  const { method, path, doc, query = null, body = null, answer = null, bodyOptional = false, handle } = definition;
+  return { method, path, doc, query, body, answer, bodyOptional, handle };
 }
-
-/** The dispatcher has parsed it with this very schema, which may also have changed it: parsing twice would be wrong. */
-function parsed<Schema extends z.ZodType>(schema: Schema | undefined, value: unknown): z.infer<Schema> {
-  assert(isParsed(schema, value), "a route is called with what its schema gave");
-  return value;
-}
-
-const isParsed = <Schema extends z.ZodType>(_schema: Schema | undefined, _value: unknown): _value is z.infer<Schema> =>
-  true;
 
 /** `{name}` is OpenAPI's spelling, `:name` hono's. */
 export const honoPath = (path: string): string => path.replaceAll(/\{(\w+)\}/g, ":$1");

@@ -13,6 +13,8 @@ export interface Source {
   readonly lines: readonly string[];
   /** Imported files of ours, as paths from the root. */
   readonly imports: readonly string[];
+  /** Those of them that are loaded when the program runs: all but `import type`. */
+  readonly valueImports: readonly string[];
   /** Imported packages and Node modules. */
   readonly packages: readonly string[];
   readonly tree: ts.SourceFile;
@@ -53,34 +55,50 @@ function listFiles(folder: string): string[] {
 function readSource(path: string): Source {
   const text = readFileSync(join(root, path), "utf8");
   const tree = ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true);
-  const targets = importsOf(tree);
+  const imports = importsOf(tree);
+  const targets = imports.map(({ target }) => target);
+  const own = imports.filter(({ target }) => target.startsWith("."));
   const [top = "", second = ""] = path.split("/");
   return {
     path,
     layer: top === "src" ? second : top,
     text,
     lines: text.split("\n"),
-    imports: targets.filter((target) => target.startsWith(".")).map((target) => resolve(path, target)),
+    imports: own.map(({ target }) => resolve(path, target)),
+    valueImports: own.filter(({ isType }) => !isType).map(({ target }) => resolve(path, target)),
     packages: targets.filter((target) => !target.startsWith(".")),
     tree,
   };
 }
 
-/** Static imports, re-exports and `import("…")`. */
-function importsOf(tree: ts.SourceFile): string[] {
-  const out: string[] = [];
+interface Import {
+  readonly target: string;
+  /** Erased by the compiler: nothing is loaded for it. */
+  readonly isType: boolean;
+}
+
+/** Static imports, re-exports, `import("…")` and types written as `import("…").Name`. */
+function importsOf(tree: ts.SourceFile): Import[] {
+  const out: Import[] = [];
   const visit = (node: ts.Node): void => {
-    const target = ts.isImportDeclaration(node) || ts.isExportDeclaration(node) ? node.moduleSpecifier : dynamic(node);
-    if (target !== undefined && ts.isStringLiteral(target)) out.push(target.text);
+    const target = targetOf(node);
+    if (target !== undefined && ts.isStringLiteral(target)) out.push({ target: target.text, isType: isTypeOnly(node) });
     ts.forEachChild(node, visit);
   };
   visit(tree);
   return out;
 }
 
-function dynamic(node: ts.Node): ts.Expression | undefined {
-  const isImport = ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword;
-  return isImport ? node.arguments[0] : undefined;
+function targetOf(node: ts.Node): ts.Node | undefined {
+  if (ts.isImportDeclaration(node) || ts.isExportDeclaration(node)) return node.moduleSpecifier;
+  if (ts.isImportTypeNode(node)) return ts.isLiteralTypeNode(node.argument) ? node.argument.literal : undefined;
+  const isCall = ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword;
+  return isCall ? node.arguments[0] : undefined;
+}
+
+function isTypeOnly(node: ts.Node): boolean {
+  if (ts.isImportDeclaration(node)) return node.importClause?.phaseModifier === ts.SyntaxKind.TypeKeyword;
+  return ts.isImportTypeNode(node) || (ts.isExportDeclaration(node) && node.isTypeOnly);
 }
 
 function resolve(from: string, target: string): string {

@@ -1,15 +1,9 @@
 /** What OpenCode answers to what was asked beside turns. Its event stream says the same, before or after. */
-
-import type { Send } from "../../core/agent-io.ts";
 import { defined } from "../../core/defined.ts";
 import type { Report } from "../../core/report.ts";
-import type { OpenCodeMessage, OpenCodePart, OpenCodeSession } from "../../dialects/opencode.ts";
+import type { OpenCodeSession } from "../../dialects/opencode.ts";
 import type { MessagePlace, Revert } from "../../protocol/events.ts";
-import { onPart } from "./events.ts";
-import { addMessage } from "./parts.ts";
-import { messageOf, type State } from "./state.ts";
-
-type Out = (Report | Send)[];
+import type { State } from "./state.ts";
 
 /** The event comes soon after the answer, or before it: no more need be known. */
 const GONE_REMEMBERED = 1_000;
@@ -65,20 +59,4 @@ export function onRemoved(state: State, place: MessagePlace): Report[] {
   if (state.gone.size >= GONE_REMEMBERED) state.gone = new Set();
   state.gone.add(name);
   return [{ type: "removed", place }];
-}
-
-/** Its events may have come already; they were kept, because a prompt of another client looks the same. */
-export function onNoted(
-  state: State,
-  { info, parts, at }: { info: OpenCodeMessage; parts: readonly OpenCodePart[]; at: number },
-): Out {
-  const { id: messageID, sessionID } = info;
-  const message = messageOf(state, messageID) ?? addMessage(state, { messageID, sessionID, role: "user" });
-  message.note = true;
-  const keys = new Set(parts.map(({ id }) => id));
-  const isOf = (report: Report): boolean =>
-    report.type === "open" ? keys.has(report.item.key) : report.type === "close" && keys.has(report.key);
-  const kept = state.foreign.filter(isOf);
-  state.foreign = state.foreign.filter((report) => !isOf(report));
-  return [...kept, ...parts.flatMap((part) => onPart(state, { part, at }))];
 }

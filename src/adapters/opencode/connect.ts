@@ -21,9 +21,10 @@ import {
   isOpenCodeSession,
   isOpenCodeStatus,
 } from "../../dialects/opencode-stream.ts";
-import { answerTo, onChanged, onNoted, onRemoval } from "./asks.ts";
+import { answerTo, onChanged, onRemoval } from "./asks.ts";
 import { ask, chosenFrom, encode, permissionRules } from "./encode.ts";
 import { onPayload, sessionReport } from "./events.ts";
+import { onNoted } from "./notes.ts";
 import { addMessage } from "./parts.ts";
 import { type Asked, messageOf, type State, threadOf } from "./state.ts";
 import { endAborted, endTurn, onStatus, settleAbort } from "./turns.ts";
