@@ -22,7 +22,15 @@ export async function startFranca(): Promise<Program> {
   const home = mkdtempSync(join(tmpdir(), "franca-bench-"));
   const shim = `#!/bin/sh\nexec "${process.execPath}" "${process.argv[1]}" agent "$@"\n`;
   writeFileSync(join(home, "claude"), shim, { mode: 0o755 });
-  const args = [join(process.cwd(), "bin", "franca.js"), "serve", "--port", "0", "--data", join(home, "data")];
+  const args = [
+    join(process.cwd(), "bin", "franca.js"),
+    "serve",
+    "--no-token",
+    "--port",
+    "0",
+    "--data",
+    join(home, "data"),
+  ];
   const child = spawn(process.execPath, args, {
     stdio: ["ignore", "pipe", "inherit"],
     env: {

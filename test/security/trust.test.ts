@@ -1,4 +1,4 @@
-/** Folder trust: what it covers, who can grant it, what agents are started with, and that git runs nothing of a folder. */
+/** Folder trust: what it covers, who can grant it, how agents start then, and that git runs nothing of a folder. */
 import { execFileSync } from "node:child_process";
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, realpathSync, symlinkSync, writeFileSync } from "node:fs";
 import { homedir, tmpdir } from "node:os";

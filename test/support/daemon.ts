@@ -32,7 +32,7 @@ export async function startDaemon(options: Partial<DaemonOptions> = {}): Promise
     watchdogMs: null,
     passEnv: [],
     // Tests about trust say so themselves.
-    trustedFolders: ["/"],
+    trustedFolders: ["/", process.cwd()],
     ...options,
   });
   onTestFinished(() => daemon.close());

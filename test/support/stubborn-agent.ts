@@ -22,6 +22,10 @@ export function installStubbornAmp(home: string): Readonly<Record<string, string
   mkdirSync(bin);
   writeFileSync(join(bin, "amp"), STUBBORN);
   chmodSync(join(bin, "amp"), 0o755);
+  // Amp is refused in folders that are not trusted.
+  const config = join(home, "config", "franca");
+  mkdirSync(config, { recursive: true });
+  writeFileSync(join(config, "franca.config.json"), JSON.stringify({ trustedFolders: [home] }));
   return { PATH: `${bin}:${process.env.PATH}`, AMP_API_KEY: "none" };
 }
 

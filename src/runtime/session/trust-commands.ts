@@ -1,4 +1,4 @@
-/** Trust, as the door to sessions offers it. A change reaches running agents: an idle one is started anew when needed. */
+/** Trust, as the door to sessions offers it. A change reaches idle agents at once: they start anew when needed. */
 import { noExit } from "../agent/connection/contract.ts";
 import type { Sessions } from "./contract.ts";
 import { type OpenSessions, stopAgent } from "./open-session.ts";

@@ -19,9 +19,9 @@ test("the SDK builds for the browser and runs where there is nothing of Node", a
   expect(text).not.toMatch(/\brequire\(|\bBuffer\b/);
   expect(Object.keys(metafile.inputs).filter((path) => !/^src\/(sdk|protocol)\//.test(path))).toEqual([]);
 
-  const asked: { url: string; authorization: string | undefined }[] = [];
-  const fetch = async (url: string, { headers }: { headers: Record<string, string> }): Promise<Response> => {
-    asked.push({ url, authorization: headers.authorization });
+  const asked: { url: string; authorization: string | null }[] = [];
+  const fetch = async (url: string, { headers }: { headers: HeadersInit }): Promise<Response> => {
+    asked.push({ url, authorization: new Headers(headers).get("authorization") });
     return Response.json({ sessions: [] });
   };
   const page = createContext({ fetch, URL, URLSearchParams, AbortController });
