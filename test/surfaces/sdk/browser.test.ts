@@ -20,7 +20,7 @@ test("the SDK builds for the browser and runs where there is nothing of Node", a
   expect(Object.keys(metafile.inputs).filter((path) => !/^src\/(sdk|protocol)\//.test(path))).toEqual([]);
 
   const asked: { url: string; authorization: string | null }[] = [];
-  const fetch = async (url: string, { headers }: { headers: HeadersInit }): Promise<Response> => {
+  const fetch = async (url: string, { headers }: { headers: [string, string][] }): Promise<Response> => {
     asked.push({ url, authorization: new Headers(headers).get("authorization") });
     return Response.json({ sessions: [] });
   };
