@@ -44,6 +44,14 @@ export const nodeBuild = {
   entryPoints: entries({ cli: "src/cli/main.ts", server: "src/server/index.ts" }),
 };
 
+// One file, loaded whole at its start: it must do its work even when the package was replaced meanwhile.
+export const guardBuild = {
+  ...shared,
+  platform: "node",
+  minifySyntax: true,
+  entryPoints: entries({ guard: "src/runtime/guard/program.ts" }),
+};
+
 // Browser-safe: an import of a Node module fails the build. zod stays outside, so that schemas can be combined.
 export const libraryBuild = {
   ...shared,
@@ -64,7 +72,7 @@ if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
 async function main() {
   const startedAt = new Date();
   const files = [];
-  for (const options of [nodeBuild, libraryBuild]) {
+  for (const options of [nodeBuild, guardBuild, libraryBuild]) {
     const { outputFiles } = await build(options);
     files.push(...outputFiles);
   }

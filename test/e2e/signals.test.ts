@@ -1,26 +1,11 @@
 /** `franca run` told to end while an agent will not: the whole tree is gone, soon, and the turn has its end. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import type { UniversalEvent } from "../../src/protocol/events.ts";
 import { program, testEnvironment } from "../support/daemon.ts";
 import { temporaryFolder } from "../support/folders.ts";
-
-/** Says that it works, starts a command of its own, and hears neither SIGINT nor SIGTERM. */
-const STUBBORN = `#!${process.execPath}
-if (process.argv.includes("--version")) { console.log("0.0.1"); process.exit(0); }
-const { spawn } = require("node:child_process");
-for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => {});
-const line = (value) => process.stdout.write(JSON.stringify(value) + "\\n");
-line({ type: "system", subtype: "init", cwd: process.cwd(), session_id: "T-1", tools: ["Bash"], mcp_servers: [] });
-const child = spawn("sleep", ["1000"], { stdio: "ignore", detached: true });
-const text = "working " + process.pid + " " + child.pid;
-const message = { type: "message", role: "assistant", content: [{ type: "text", text }], stop_reason: "end_turn" };
-line({ type: "assistant", message, parent_tool_use_id: null, session_id: "T-1" });
-setInterval(() => {}, 1000);
-`;
+import { installStubbornAmp, stubbornPids } from "../support/stubborn-agent.ts";
 
 const isAlive = (pid: number): boolean => {
   try {
@@ -33,11 +18,7 @@ const isAlive = (pid: number): boolean => {
 
 test("SIGTERM: interrupt, terminate, kill; the turn ends as aborted and nothing is left", async () => {
   const home = temporaryFolder();
-  const bin = join(home, "bin");
-  mkdirSync(bin);
-  writeFileSync(join(bin, "amp"), STUBBORN);
-  chmodSync(join(bin, "amp"), 0o755);
-  const env = testEnvironment(home, { PATH: `${bin}:${process.env.PATH}`, AMP_API_KEY: "none" });
+  const env = testEnvironment(home, installStubbornAmp(home));
   const child = spawn(process.execPath, [program, "run", "--agent", "amp", "--format", "universal", "--", "work"], {
     env,
     cwd: home,
@@ -48,8 +29,8 @@ test("SIGTERM: interrupt, terminate, kill; the turn ends as aborted and nothing 
   const working = new Promise<number[]>((resolve) => {
     child.stdout.setEncoding("utf8").on("data", (text: string) => {
       stdout += text;
-      const [, agent, command] = /working (\d+) (\d+)/.exec(stdout) ?? [];
-      if (agent !== undefined && command !== undefined) resolve([Number(agent), Number(command)]);
+      const pids = stubbornPids(stdout);
+      if (pids !== null) resolve(pids);
     });
   });
   const pids = await Promise.race([

@@ -1,8 +1,9 @@
 /** Owners are killed, agents are stubborn: nobody is left behind, and who lives is not disturbed. */
 import { rmSync } from "node:fs";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { processTable } from "../../src/runtime/agent/process-table.ts";
 import type { Sessions } from "../../src/runtime/session/contract.ts";
+import { guardsOf } from "../support/processes.ts";
 import { bundleOwner, type OwnerProcess, startOwner } from "../support/run-owner.ts";
 import { endOf, open, removeFolder, session, spoken, tempFolder, turn, until, wholeLog } from "../support/sessions.ts";
 
@@ -97,13 +98,17 @@ describe("a stubborn agent with a grandchild, and one that left the group", () =
     expect(pids.filter(isAlive)).toEqual([]);
   });
 
-  test("are gone after their owner was killed and another one started", async () => {
+  test("are gone after their owner was killed without its guard's help and another one started", async () => {
     const victim = await start();
     victim.order({ type: "prompt", session: id, text: "family" });
     const reader = await open(folder, { role: "embedded" });
     const told = await until(reader, id, { type: "error" });
     const pids = told.data.message.split(" ").map(Number);
     await reader.close();
+    const [guard] = guardsOf(victim.child.pid);
+    if (guard === undefined) throw new Error("There is no guard.");
+    process.kill(guard, "SIGSTOP");
+    onTestFinished(() => void process.kill(guard, "SIGKILL"));
     await victim.kill();
     expect(pids.filter(isAlive)).toEqual(pids);
     sessions = await open(folder);

@@ -27,6 +27,14 @@ function directoryOf(pid: number): string | null {
   }
 }
 
+/** The guard processes that a process has started. */
+export function guardsOf(owner: number | undefined): number[] {
+  return execFileSync("ps", ["-eo", "pid=,ppid=,args="], { encoding: "utf8" })
+    .split("\n")
+    .map((line) => /^\s*(\d+)\s+(\d+)\s.*dist\/guard\.js$/.exec(line))
+    .flatMap((match) => (match !== null && Number(match[2]) === owner ? [Number(match[1])] : []));
+}
+
 /** Looks again and again, within a bound. */
 export async function eventually(holds: () => boolean, { withinMs }: { withinMs: number }): Promise<void> {
   const deadline = Date.now() + withinMs;

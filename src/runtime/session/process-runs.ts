@@ -4,6 +4,7 @@ import type { SessionId } from "../../protocol/ids.ts";
 import type { RunBook } from "../agent/connection/contract.ts";
 import { isDead } from "../agent/process-table.ts";
 import { endTree, SWEEP_LADDER } from "../agent/process-tree.ts";
+import type { Guard } from "../guard/guard.ts";
 import type { EventLog, Owner } from "../log/contract.ts";
 import type { Logger } from "../logger.ts";
 
@@ -14,7 +15,7 @@ interface RunsOptions {
 }
 
 /** Written before the start, so that even a crash in between leaves something to find the processes by. */
-export function openRunBook({ log, owner, logger }: RunsOptions): RunBook {
+export function openRunBook({ log, owner, guard, logger }: RunsOptions & { readonly guard: Guard }): RunBook {
   const sessions = new Map<string, SessionId>();
   const quietly = (work: Promise<void>): void => {
     work.catch((error: unknown) => logger.warn("run.not_noted", { error }));
@@ -24,14 +25,17 @@ export function openRunBook({ log, owner, logger }: RunsOptions): RunBook {
       const runId = randomUUID();
       await log.putRun({ runId, session, owner, leader: null });
       sessions.set(runId, session);
+      guard.begin(runId);
       return runId;
     },
     started(runId, leader) {
       const session = sessions.get(runId);
+      guard.started(runId, leader);
       if (session !== undefined) quietly(log.putRun({ runId, session, owner, leader }));
     },
     ended(runId) {
       sessions.delete(runId);
+      guard.ended(runId);
       quietly(log.endRun(runId));
     },
   };

@@ -8,6 +8,7 @@ import { passedOn } from "../agent/environment.ts";
 import { type Models, openModels } from "../agent/models.ts";
 import { ownProcess } from "../agent/process-table.ts";
 import { type Rung, STOP_LADDER } from "../agent/process-tree.ts";
+import { type Guard, openGuard } from "../guard/guard.ts";
 import type { EventLog, Owner } from "../log/contract.ts";
 import { openTail, type Tail } from "../log/follow.ts";
 import { openMemoryLog } from "../log/memory.ts";
@@ -29,6 +30,7 @@ export interface Runtime {
   readonly binaries: Binaries;
   readonly models: Models;
   readonly runs: RunBook;
+  readonly guard: Guard;
   readonly owner: Owner;
   readonly ladder: readonly Rung[];
   readonly idleMs: number;
@@ -42,6 +44,7 @@ export function startRuntime(options: RuntimeOptions): Runtime {
   const { store, logger, version } = options;
   const log = store.kind === "memory" ? openMemoryLog() : openSqlite(store, version);
   const owner = ownProcess();
+  const guard = openGuard(logger);
   const online = options.adapters.filter((adapter) => !adapter.offline);
   const directory = options.directory ?? process.cwd();
   const binaries = openBinaries({
@@ -61,7 +64,8 @@ export function startRuntime(options: RuntimeOptions): Runtime {
     pool: openPool(),
     binaries,
     models: openModels({ binaries, environment, directory, logger }),
-    runs: openRunBook({ log, owner, logger }),
+    runs: openRunBook({ log, owner, guard, logger }),
+    guard,
     owner,
     ladder: options.stop === undefined ? STOP_LADDER : ladderOf(options.stop),
     idleMs: options.idleMs ?? IDLE_MS,

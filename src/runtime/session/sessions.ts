@@ -53,6 +53,7 @@ async function close(table: OpenSessions, timer: NodeJS.Timeout | null): Promise
   if (timer !== null) clearInterval(timer);
   runtime.models.close();
   await stopAll(table);
+  runtime.guard.close();
   runtime.tail.close();
   await runtime.log.close();
 }

@@ -1,0 +1,18 @@
+/**
+ * The guard: a process of its own that outlives its owner by seconds. It reads from a pipe which process trees the
+ * owner has started. The pipe closes when the owner is gone, however it died; what still runs then is ended.
+ */
+import { createInterface } from "node:readline";
+import { endTree, SWEEP_LADDER } from "../agent/process-tree.ts";
+import { applyLine, type GuardedRuns, parseLine } from "./lines.ts";
+
+// Its end is the end of the pipe: a signal that ends the owner must not end the guard before its work is done.
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => {});
+
+const runs: GuardedRuns = new Map();
+for await (const text of createInterface({ input: process.stdin })) {
+  const line = parseLine(text);
+  if (line !== null) applyLine(runs, line);
+}
+await Promise.all([...runs].map(([runId, leader]) => endTree({ runId, leader, ours: true }, SWEEP_LADDER)));
+process.exit();
