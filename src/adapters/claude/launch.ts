@@ -82,8 +82,10 @@ export function launch(options: LaunchOptions): Launch {
       ...(resume === null ? [] : ["--resume", resume, ...(fork ? ["--fork-session"] : [])]),
       ...(model === null ? [] : ["--model", model]),
       ...(variant === null ? [] : ["--effort", variant]),
-      ...(system_prompt === null ? [] : ["--append-system-prompt", system_prompt]),
-      ...(mcp === null ? [] : ["--mcp-config", mcp]),
+      ...(system_prompt === null
+        ? []
+        : ["--append-system-prompt-file", { file: "system-prompt.txt", content: system_prompt }]),
+      ...(mcp === null ? [] : ["--mcp-config", { file: "mcp.json", content: mcp }]),
     ],
     env: environment,
     lifetime: "session",

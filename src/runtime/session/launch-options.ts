@@ -33,7 +33,7 @@ export function launchOptions({ binaries }: Runtime, open: OpenSession, prompt: 
 type Servers = NonNullable<SessionSettings["create"]["mcp"]>;
 
 /** Without the fields that are there but undefined. */
-function mcpOf(servers: Servers = {}): LaunchOptions["mcp"] {
+export function mcpOf(servers: Servers = {}): LaunchOptions["mcp"] {
   return Object.fromEntries(
     Object.entries(servers).map(([name, server]) => {
       if ("url" in server) {
