@@ -4,6 +4,7 @@ import { adapters } from "../adapters/index.ts";
 import type { AgentSummary } from "../protocol/resources.ts";
 import { ensureToken } from "../runtime/data-folder.ts";
 import { openLogger } from "../runtime/logger.ts";
+import { openRedactor } from "../runtime/redact.ts";
 import { isLoopback } from "../server/auth.ts";
 import { type Daemon, openDaemon } from "../server/compose.ts";
 import { version } from "../server/version.ts";
@@ -34,7 +35,10 @@ async function serve(flags: Readonly<Record<string, unknown>>): Promise<void> {
   const token = chooseToken(settings);
   checkOrigins(settings, { token });
   checkDefaultAgent(settings);
-  const logger = openLogger({ level: settings.logLevel });
+  const logger = openLogger({
+    level: settings.logLevel,
+    redactor: openRedactor({ token, environment: process.env }),
+  });
   const daemon = await openDaemon({ ...settings, token, logger });
   const stopping = closeOnSignals(daemon);
   process.stdout.write(`Franca ${version} listens on ${daemon.url}\n`);

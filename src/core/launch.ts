@@ -51,12 +51,18 @@ export interface LaunchOptions {
   readonly folder: FolderFacts | null;
 }
 
+/**
+ * One word of a command line. Command lines are shown to every user of the machine, so whatever may hold a secret is
+ * a file: the edge writes it for this user alone, passes its path, and removes it when the process has ended.
+ */
+export type Argument = string | { readonly file: string; readonly content: string };
+
 /** How to open the connection: data, not a process. */
 export type Launch =
   | {
       readonly kind: "process";
       readonly command: string;
-      readonly args: readonly string[];
+      readonly args: readonly Argument[];
       readonly env?: Readonly<Record<string, string>>;
       /** `turn`: a new process for every prompt, which exits by itself. */
       readonly lifetime: "session" | "turn";
@@ -70,7 +76,7 @@ export type Launch =
        * `{port}` in an argument is a free port.
        */
       readonly command: string;
-      readonly args: readonly string[];
+      readonly args: readonly Argument[];
       readonly env?: Readonly<Record<string, string>>;
       readonly ready: string;
       /** The stream of events. */

@@ -17,8 +17,8 @@ export const silentLogger: Logger = { debug: ignore, info: ignore, warn: ignore,
 
 export interface LoggerOptions {
   readonly level: LogLevel;
-  /** Secrets we hold never reach the output. */
-  readonly redactor?: Redactor;
+  /** Secrets we hold never reach the output, nor do credentials in addresses. */
+  readonly redactor: Redactor;
   readonly destination?: { readonly write: (line: string) => void };
 }
 
@@ -26,19 +26,29 @@ export function openLogger({ level, redactor, destination }: LoggerOptions): Log
   if (level === "silent") return silentLogger;
   const pino: typeof import("pino") = createRequire(import.meta.url)("pino");
   const logger = pino.pino({ level, base: null }, destination ?? pino.pino.destination({ dest: 2, sync: true }));
-  const say =
-    (severity: Exclude<LogLevel, "silent">) =>
-    (event: string, fields: object = {}): void => {
-      const described = describe(fields);
-      const clean = redactor === undefined ? described : redactor.value(described);
-      logger[severity](typeof clean === "object" && clean !== null ? clean : {}, event);
-    };
+  const write = (severity: Severity) => (event: string, fields: object) => logger[severity](fields, event);
+  return redacting(forEach(write), redactor);
+}
+
+/** The same logger, without what the redactor knows: a session's own secrets, for instance. */
+export const redacting = (logger: Logger, redactor: Redactor): Logger =>
+  forEach((severity) => (event, fields) => logger[severity](event, redactFields(redactor, fields)));
+
+type Severity = keyof Logger;
+
+function forEach(make: (severity: Severity) => (event: string, fields: object) => void): Logger {
+  const say = (severity: Severity): Logger[Severity] => {
+    const print = make(severity);
+    return (event, fields = {}) => print(event, fields);
+  };
   return { debug: say("debug"), info: say("info"), warn: say("warn"), error: say("error") };
 }
 
 /** Errors have no enumerable fields: without this, their message would be lost. */
-function describe(fields: object): object {
-  return Object.fromEntries(
-    Object.entries(fields).map(([name, value]) => [name, value instanceof Error ? value.message : value]),
+const redactFields = (redactor: Redactor, fields: object): object =>
+  Object.fromEntries(
+    Object.entries(fields).map(([name, value]) => {
+      const text = value instanceof Error ? value.message : value;
+      return [name, typeof text === "string" ? redactor.text(text) : redactor.value(text)];
+    }),
   );
-}

@@ -1,7 +1,10 @@
 /**
- * Replaces values we hold (our token, session variables, key-like variables of our environment) before anything is
- * stored or logged. What an agent prints in pieces or re-encoded cannot be recognised.
+ * Replaces values we hold (our token, session variables, what MCP servers are given, key-like variables of our
+ * environment, credentials in addresses) before anything is stored or logged. What an agent prints in pieces or
+ * re-encoded cannot be recognised.
  */
+import type { McpServer } from "../core/launch.ts";
+import { hideInUrls, secretsIn } from "./url-secrets.ts";
 
 export const REDACTED = "[redacted]";
 
@@ -13,7 +16,7 @@ const KEY_LIKE = /(^|_)(API_?KEY|KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CRE
 const PLAIN_NAME = /(^|_)(MODEL|MODE|ENV|LEVEL|REGION|PROFILE|HOST|PORT|USER|NAME|VERSION|LANG|DIR|PATH|HOME|TERM)$/i;
 
 export interface Redactor {
-  /** Plain text: stderr, messages. */
+  /** Plain text: stderr, messages. Of addresses, also credentials that we do not hold are replaced. */
   readonly text: (text: string) => string;
   /** One native line, as text and as the parsed value, both redacted. */
   readonly line: (line: NativeText) => NativeText;
@@ -29,7 +32,8 @@ export interface NativeText {
 export interface Held {
   readonly token?: string | null;
   readonly sessionEnv?: Readonly<Record<string, string>>;
-  /** `process.env`: only key-like variables count. */
+  readonly mcp?: Readonly<Record<string, McpServer>>;
+  /** `process.env`: only key-like variables count, and credentials in addresses. */
   readonly environment?: Readonly<Record<string, string | undefined>>;
 }
 
@@ -50,7 +54,7 @@ export function openRedactor(held: Held): Redactor {
   };
 
   return {
-    text: clean,
+    text: (text) => hideInUrls(clean(text), REDACTED),
     value: (value) => (needles.length > 0 && touches(JSON.stringify(value) ?? "") ? cleanDeep(value) : value),
     line(line) {
       if (needles.length === 0 || !touches(line.text)) return line;
@@ -61,12 +65,19 @@ export function openRedactor(held: Held): Redactor {
   };
 }
 
-function needlesOf({ token, sessionEnv = {}, environment = {} }: Held): string[] {
+function needlesOf({ token, sessionEnv = {}, mcp = {}, environment = {} }: Held): string[] {
   const values = new Set<string>();
   if (token !== undefined && token !== null && token !== "") values.add(token);
-  for (const [name, value] of Object.entries(sessionEnv)) if (isSecret(name, value)) values.add(value);
-  for (const [name, value] of Object.entries(environment)) {
-    if (value !== undefined && value.length >= SHORTEST && KEY_LIKE.test(name) && !isPlace(value)) values.add(value);
+  const given = [sessionEnv, ...Object.values(mcp).map(({ env = {} }) => env)];
+  for (const [name, value] of given.flatMap(Object.entries<string>)) if (isSecret(name, value)) values.add(value);
+  for (const [name, value = ""] of Object.entries(environment)) {
+    if (value.length >= SHORTEST && KEY_LIKE.test(name) && !isPlace(value)) values.add(value);
+  }
+  const headers = Object.values(mcp).flatMap((server) => Object.values(server.headers ?? {}).flatMap(wordsOf));
+  const addresses = Object.values(mcp).flatMap(({ url = "", args = [] }) => [url, ...args]);
+  const held = [...addresses, ...given.flatMap(Object.values<string>), ...Object.values(environment)];
+  for (const secret of [...headers, ...held.flatMap((value) => secretsIn(value ?? ""))]) {
+    if (secret.length >= SHORTEST) values.add(secret);
   }
   const needles = new Set<string>();
   for (const value of values) {
@@ -77,6 +88,9 @@ function needlesOf({ token, sessionEnv = {}, environment = {} }: Held): string[]
   // The longest first, so that a value which contains another one is replaced whole.
   return [...needles].sort((a, b) => b.length - a.length);
 }
+
+/** `Bearer abc` is secret as a whole, and so is `abc`; the scheme's name is not. */
+const wordsOf = (header: string): string[] => [header, ...(/^\S+\s+(\S.*)$/.exec(header)?.slice(1) ?? [])];
 
 /** A session's variable counts as a secret, unless its name is harmless and its value a path, a word or a number. */
 function isSecret(name: string, value: string): boolean {

@@ -58,18 +58,22 @@ describe("launch", () => {
     expect(argsOf({ ...options, resume: "native", fork: true })).toContain("--resume native --fork-session");
   });
 
-  test("hands over MCP servers of both kinds", () => {
+  test("hands over MCP servers of both kinds and the system prompt, in files", () => {
     const launch = claude.launch({
       ...options,
+      system_prompt: "Be brief.",
       mcp: { local: { command: "serve", args: ["-x"] }, far: { url: "http://127.0.0.1:1/mcp", headers: { a: "b" } } },
     });
     const args = launch.kind === "process" ? launch.args : [];
-    expect(JSON.parse(args[args.indexOf("--mcp-config") + 1] ?? "")).toEqual({
+    const config = args[args.indexOf("--mcp-config") + 1] ?? "";
+    expect(JSON.parse(typeof config === "string" ? "null" : config.content)).toEqual({
       mcpServers: {
         local: { command: "serve", args: ["-x"] },
         far: { type: "http", url: "http://127.0.0.1:1/mcp", headers: { a: "b" } },
       },
     });
+    const prompt = { file: "system-prompt.txt", content: "Be brief." };
+    expect(args[args.indexOf("--append-system-prompt-file") + 1]).toEqual(prompt);
   });
 
   test("bypass as root needs a sandbox, and the refusal says so", () => {

@@ -84,8 +84,10 @@ export function launch(options: LaunchOptions): Launch {
       ...(resume === null ? [] : ["--resume", resume, ...(fork ? ["--fork-session"] : [])]),
       ...(model === null ? [] : ["--model", model]),
       ...(variant === null ? [] : ["--effort", variant]),
-      ...(system_prompt === null ? [] : ["--append-system-prompt", system_prompt]),
-      ...(mcp === null ? [] : ["--mcp-config", mcp]),
+      ...(system_prompt === null
+        ? []
+        : ["--append-system-prompt-file", { file: "system-prompt.txt", content: system_prompt }]),
+      ...(mcp === null ? [] : ["--mcp-config", { file: "mcp.json", content: mcp }]),
       // Without the folder's settings, hooks, MCP servers, commands and plugins; the user's own stay.
       ...(isRestricted ? ["--setting-sources", "user"] : []),
     ],

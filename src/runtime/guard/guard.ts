@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { Socket } from "node:net";
 import { join } from "node:path";
+import { defined } from "../../core/defined.ts";
 import type { Logger } from "../logger.ts";
 import { packageFolder } from "../package-folder.ts";
 import type { ProcessIdentity } from "../process-identity.ts";
@@ -58,8 +59,8 @@ function start(state: State): void {
     // A session of its own: neither the terminal's Ctrl-C nor a signal to the owner's group reaches it.
     detached: true,
     cwd: "/",
-    // Nothing of the owner's secrets; `ps` is looked up where there is no /proc.
-    env: { PATH: process.env.PATH },
+    // None of the owner's secrets. `ps` is found on PATH, files of launches in TMPDIR.
+    env: defined({ PATH: process.env.PATH, TMPDIR: process.env.TMPDIR }),
     stdio: ["pipe", "ignore", "ignore"],
   });
   state.child = child;

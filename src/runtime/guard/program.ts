@@ -3,6 +3,7 @@
  * owner has started. The pipe closes when the owner is gone, however it died; what still runs then is ended.
  */
 import { createInterface } from "node:readline";
+import { removeLaunchFiles } from "../agent/launch-files.ts";
 import { endTree, SWEEP_LADDER } from "../agent/process-tree.ts";
 import { applyLine, type GuardedRuns, parseLine } from "./lines.ts";
 
@@ -14,5 +15,10 @@ for await (const text of createInterface({ input: process.stdin })) {
   const line = parseLine(text);
   if (line !== null) applyLine(runs, line);
 }
-await Promise.all([...runs].map(([runId, leader]) => endTree({ runId, leader, ours: true }, SWEEP_LADDER)));
+await Promise.all(
+  [...runs].map(async ([runId, leader]) => {
+    removeLaunchFiles(runId);
+    await endTree({ runId, leader, ours: true }, SWEEP_LADDER);
+  }),
+);
 process.exit();

@@ -116,6 +116,8 @@ export function prepareDatabase(database: Database, { file, durability }: Prepar
   database.exec("PRAGMA auto_vacuum = INCREMENTAL");
   database.exec("PRAGMA journal_mode = WAL");
   database.exec(`PRAGMA synchronous = ${durability === "full" ? "FULL" : "NORMAL"}`);
+  // Deleted rows are overwritten: a deleted session cannot be read from the file's free pages.
+  database.exec("PRAGMA secure_delete = ON");
   // Moving what was written to its place waits for the disk; with a longer log before it, a flood rarely does.
   database.exec(`PRAGMA wal_autocheckpoint = ${WAL_PAGES}`);
   database.exec(`PRAGMA journal_size_limit = ${WAL_KEPT_BYTES}`);

@@ -53,6 +53,8 @@ export function openSqliteLog({ folder, durability, version, maxBytes }: SqliteO
     async delete(id) {
       appender.flush();
       await deleteSession(database, { store, id, isClosed: () => closed });
+      // The -wal file still holds the pages as they were; while others read from it, the next one to close cuts it.
+      if (!closed) bringHome(database, "TRUNCATE");
     },
     changedElsewhere() {
       const now = store.guard(() => pragma(database, "data_version"));

@@ -6,9 +6,11 @@ import type { Snapshot } from "../../core/snapshot.ts";
 import type { SessionId } from "../../protocol/ids.ts";
 import { childEnvironment } from "../agent/environment.ts";
 import type { SessionSettings } from "../log/contract.ts";
+import { type Logger, redacting } from "../logger.ts";
 import { openRedactor } from "../redact.ts";
 import { type AgentLink, openAgentLink } from "./agent-link.ts";
 import { perform } from "./effects.ts";
+import { mcpOf } from "./launch-options.ts";
 import type { OpenSession } from "./open-session.ts";
 import type { Runtime } from "./runtime.ts";
 import { openWriter, type Writer } from "./writer.ts";
@@ -36,18 +38,21 @@ export function buildOpenSession(runtime: Runtime, options: BuildOptions): OpenS
     nativeLines,
     foreign: create.nativeSessionId !== undefined,
   });
+  const redactor = openRedactor({
+    token: runtime.options.token ?? null,
+    sessionEnv: create.env ?? {},
+    mcp: mcpOf(create.mcp),
+    environment: process.env,
+  });
+  const logger = redacting(runtime.logger, redactor);
   const writer = openWriter({
     id,
     session,
     settings: () => open.settings,
     log: runtime.log,
     scheduler: runtime.scheduler,
-    logger: runtime.logger,
-    redactor: openRedactor({
-      token: runtime.options.token ?? null,
-      sessionEnv: create.env ?? {},
-      environment: process.env,
-    }),
+    logger,
+    redactor,
     perform: (effect) => perform(runtime, open, effect),
     resume: () => open.link.resume(),
     onStored: () => onStored(open, options.onStored),
@@ -58,7 +63,7 @@ export function buildOpenSession(runtime: Runtime, options: BuildOptions): OpenS
     adapter,
     session,
     writer,
-    link: linkFor(runtime, options, writer),
+    link: linkFor(runtime, options, { writer, logger }),
     settings,
     users: 0,
     idleSince: Date.now(),
@@ -82,8 +87,11 @@ function policyOf({ options }: Runtime, { create }: SessionSettings): TurnPolicy
   };
 }
 
-function linkFor(runtime: Runtime, { id, adapter, settings }: BuildOptions, { feed, receive }: Writer): AgentLink {
-  const { options, pool, runs, ladder, logger } = runtime;
+function linkFor(
+  { options, pool, runs, ladder }: Runtime,
+  { id, adapter, settings }: BuildOptions,
+  { writer: { feed, receive }, logger }: { writer: Writer; logger: Logger },
+): AgentLink {
   const session = settings.create.env ?? {};
   const pass = options.passEnv ?? [];
   const owns = adapter.ownsVariable;

@@ -35,7 +35,7 @@ export function launchOptions({ binaries, trust }: Runtime, open: OpenSession, p
 type Servers = NonNullable<SessionSettings["create"]["mcp"]>;
 
 /** Without the fields that are there but undefined. */
-function mcpOf(servers: Servers = {}): LaunchOptions["mcp"] {
+export function mcpOf(servers: Servers = {}): LaunchOptions["mcp"] {
   return Object.fromEntries(
     Object.entries(servers).map(([name, server]) => {
       if ("url" in server) {

@@ -2,6 +2,7 @@
 import { randomUUID } from "node:crypto";
 import type { SessionId } from "../../protocol/ids.ts";
 import type { RunBook } from "../agent/connection/contract.ts";
+import { removeLaunchFiles } from "../agent/launch-files.ts";
 import { isDead } from "../agent/process-table.ts";
 import { endTree, SWEEP_LADDER } from "../agent/process-tree.ts";
 import type { Guard } from "../guard/guard.ts";
@@ -35,6 +36,7 @@ export function openRunBook({ log, owner, guard, logger }: RunsOptions & { reado
     },
     ended(runId) {
       sessions.delete(runId);
+      removeLaunchFiles(runId);
       guard.ended(runId);
       quietly(log.endRun(runId));
     },
@@ -47,6 +49,7 @@ export async function stopOrphanedRuns({ log, logger }: Pick<RunsOptions, "log" 
   await Promise.all(
     orphans.map(async ({ runId, leader, session }) => {
       const stuck = await endTree({ runId, leader, ours: false }, SWEEP_LADDER);
+      removeLaunchFiles(runId);
       logger.info("process.reaped", { session, pid: leader?.pid, stuck });
       if (stuck.length === 0) await log.endRun(runId);
     }),

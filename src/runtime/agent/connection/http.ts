@@ -5,6 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Exit, Send } from "../../../core/agent-io.ts";
 import { assert } from "../../../core/fold.ts";
 import type { Launch } from "../../../core/launch.ts";
+import { writeArguments } from "../launch-files.ts";
 import type { AgentProcess } from "../process.ts";
 import { startProcess } from "../process.ts";
 import type { Rung } from "../process-tree.ts";
@@ -113,7 +114,7 @@ async function startServer(launch: HttpLaunch, opening: Opening, end: (exit: Exi
   const ready = new Promise<string>((resolve, reject) => {
     agent = startProcess({
       command: launch.command,
-      args: launch.args.map((argument) => argument.replace("{port}", port)),
+      args: writeArguments(runId, launch.args).map((argument) => argument.replace("{port}", port)),
       directory: options.directory,
       environment: environmentFor({ runId, launch: { ...launch.env, ...environment } }),
       runId,

@@ -2,6 +2,7 @@
 import type { Send } from "../../../core/agent-io.ts";
 import { unreachable } from "../../../core/fold.ts";
 import type { Launch } from "../../../core/launch.ts";
+import { writeArguments } from "../launch-files.ts";
 import type { OverlongLine } from "../lines.ts";
 import { LINE_LIMIT } from "../lines.ts";
 import { type AgentProcess, startProcess } from "../process.ts";
@@ -24,7 +25,7 @@ export async function openPipe(
   try {
     agent = startProcess({
       command: launch.command,
-      args: launch.args,
+      args: writeArguments(runId, launch.args),
       directory: options.directory,
       environment: environmentFor({ runId, launch: launch.env ?? {} }),
       runId,
