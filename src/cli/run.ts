@@ -8,7 +8,7 @@ import type { CreateSession } from "../protocol/resources.ts";
 import { type AnswerRule, openAnswering } from "./answering.ts";
 import { loadSettings } from "./config.ts";
 import { addDoorOptions, type Door, openDoor } from "./door.ts";
-import { formats, type Output } from "./output.ts";
+import { formats, type Output, openFormat, TERMINAL } from "./output.ts";
 import { onSignals } from "./signals.ts";
 import { UsageError } from "./usage.ts";
 
@@ -41,7 +41,7 @@ export function define(command: Command): void {
     .option("--mode <mode>", "the agent's mode")
     .addOption(new Option("--permission-mode <mode>", "what needs asking").choices(PermissionMode.options))
     .option("--dir <folder>", "where the agent works", ".")
-    .addOption(new Option("--format <format>", "what is printed").choices(Object.keys(formats)).default("text"))
+    .addOption(new Option("--format <format>", "what is printed").choices(formats).default(TERMINAL))
     .option("--resume <id>", "go on with this session, by Franca's id or the agent's own")
     .addOption(new Option("--auto-approve", "allow whatever the agent asks for").conflicts("deny"))
     .option("--deny", "reject whatever the agent asks for")
@@ -65,23 +65,22 @@ async function run(words: readonly string[], flags: RunFlags): Promise<void> {
   const prompt = await promptText(words);
   const env = process.env;
   const { defaultAgent } = await loadSettings({ flags: { ...flags }, env });
-  const open = formats[flags.format];
-  if (open === undefined) throw new UsageError(`--format ${flags.format} is not known.`);
-  const output = await open({
+  const output = await openFormat(flags.format, {
     stdout: process.stdout,
     stderr: process.stderr,
     color: process.stdout.isTTY && env.NO_COLOR === undefined,
     prompts: false,
     agent: flags.agent ?? defaultAgent,
-    ...(flags.resume === undefined ? {} : { resume: flags.resume }),
+    resume: flags.resume,
   });
+  if (output === null) throw new UsageError(`--format ${flags.format} is not known.`);
   const door = await openDoor({ flags: { ...flags }, env, stop: STOP_LADDER });
   let ended: EventOf<"turn.ended"> | null = null;
   try {
     const { session, made } = await sessionFor({ door, flags, agent: flags.agent ?? defaultAgent });
     ended = await runTurn({ door, session, made, prompt, rule: answerRule(flags), output });
     output.end(ended);
-    if (flags.format === "text") output.say(`session ${session} · go on with: franca run --resume ${session} -- …`);
+    if (flags.format === TERMINAL) output.say(`session ${session} · go on with: franca run --resume ${session} -- …`);
   } finally {
     output.end(ended);
     await door.close();

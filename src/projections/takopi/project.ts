@@ -6,7 +6,7 @@ import type { TakopiEvent, TakopiResume } from "../../dialects/takopi.ts";
 import type { EventOf, UniversalEvent } from "../../protocol/events.ts";
 import type { ContentPart, Item } from "../../protocol/items.ts";
 import { beginAction, clip, endAction, leaveActions, tellNote } from "./actions.ts";
-import { answerOf, problemOf } from "./answer.ts";
+import { answerOf, engineOf, problemOf } from "./answer.ts";
 import { type Run, type State, start, type TakopiOptions, type Telling } from "./state.ts";
 
 export const takopiFold = (options: TakopiOptions = {}): Fold<UniversalEvent, TakopiEvent, State> => ({
@@ -136,11 +136,7 @@ function onSessionStarted(state: State, { data }: EventOf<"session.started">): v
 
 function nameAgent(state: State, agent: string): void {
   state.agent = agent;
-  if (state.options.engine !== undefined) return;
-  state.engine = agent
-    .toLowerCase()
-    .replace(/[^a-z0-9_]/g, "_")
-    .slice(0, 32);
+  if (state.options.engine === undefined) state.engine = engineOf(agent);
 }
 
 function onTurnStarted(telling: Telling): void {

@@ -6,7 +6,7 @@ export interface TakopiOptions {
   /** The engine's name in the chat; the agent's own when absent. */
   readonly engine?: string;
   /** The token the run was asked to go on with: it is announced again, whatever the agent calls its session now. */
-  readonly resume?: string;
+  readonly resume?: string | undefined;
 }
 
 export interface ActionEntry {

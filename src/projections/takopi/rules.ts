@@ -1,18 +1,10 @@
 /** What a Takopi stream must keep, so that a chat bridge neither hangs nor refuses it. A run ends with `completed`. */
-import type { TakopiEvent, TakopiEventOf } from "../dialects/takopi.ts";
+import type { Checker as AnyChecker, Rule } from "../../core/lint.ts";
+import type { TakopiEvent, TakopiEventOf } from "../../dialects/takopi.ts";
 
-export interface TakopiRule {
-  readonly id: string;
-  readonly says: string;
-  readonly check: () => Checker;
-}
+type Checker = AnyChecker<TakopiEvent>;
 
-interface Checker {
-  readonly step: (event: TakopiEvent) => readonly string[];
-  readonly end?: () => readonly string[];
-}
-
-export const takopiRules: readonly TakopiRule[] = [
+export const takopiRules: readonly Rule<TakopiEvent>[] = [
   { id: "takopi.started-once", says: "A run has one `started`; without a token there is none.", check: startedOnce },
   { id: "takopi.completed-last", says: "Every run ends with one `completed`.", check: completedLast },
   {
