@@ -9,12 +9,11 @@ export function openDialectOutput(projection: Projection, { stderr, agent, resum
   let over = false;
   return {
     event: (event) => print(rendering.step(event)),
-    end(ended) {
-      if (over) return;
+    learn: rendering.learn,
+    end(problem) {
+      if (!over) print(rendering.end(problem));
       over = true;
-      // The last output says how the run ended: readers that wait for it take an exit code for a failure of ours.
-      if (rendering.isConcluded() && ended !== null) process.exitCode = 0;
-      print(rendering.end());
+      return rendering.isConcluded();
     },
     say: (text) => void stderr.write(`franca: ${text}\n`),
     pause: () => {},

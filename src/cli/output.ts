@@ -1,6 +1,6 @@
 /** What `franca run` writes, by format: for a terminal, as universal events, or in any dialect we speak. */
 import { findProjection, projections } from "../projections/index.ts";
-import type { EventOf, UniversalEvent } from "../protocol/events.ts";
+import type { UniversalEvent } from "../protocol/events.ts";
 
 export interface Output {
   /** Shown as they come. */
@@ -10,8 +10,10 @@ export interface Output {
   /** Clears the spinner while a prompt of ours is on the screen. */
   readonly pause: () => void;
   readonly resume: () => void;
-  /** The run is over; `ended` is null when no turn came to an end. */
-  readonly end: (ended: EventOf<"turn.ended"> | null) => void;
+  /** For a format that needs what happened before the run: it is read and not shown. */
+  readonly learn?: (event: UniversalEvent) => void;
+  /** The run is over, with the problem that kept it from its end; true when the output itself says how it ended. */
+  readonly end: (problem: string | null) => boolean;
 }
 
 export interface OutputOptions {
@@ -47,6 +49,6 @@ function openUniversalOutput({ stdout, stderr }: OutputOptions): Output {
     say: (text) => void stderr.write(`franca: ${text}\n`),
     pause: () => {},
     resume: () => {},
-    end: () => {},
+    end: () => false,
   };
 }

@@ -15,6 +15,9 @@ import { UsageError } from "./usage.ts";
 /** After SIGTERM: interrupt at once, terminate and kill so many milliseconds later. */
 const STOP_LADDER = { terminateMs: 500, killMs: 1200 };
 
+/** How many events are read at a time. */
+const PAGE = 1_000;
+
 const MAX_PROMPT_BYTES = 10 * 1024 * 1024;
 
 interface RunFlags {
@@ -74,15 +77,40 @@ async function run(words: readonly string[], flags: RunFlags): Promise<void> {
     resume: flags.resume,
   });
   if (output === null) throw new UsageError(`--format ${flags.format} is not known.`);
-  const door = await openDoor({ flags: { ...flags }, env, stop: STOP_LADDER });
-  let ended: EventOf<"turn.ended"> | null = null;
   try {
-    const { session, made } = await sessionFor({ door, flags, agent: flags.agent ?? defaultAgent });
-    ended = await runTurn({ door, session, made, prompt, rule: answerRule(flags), output });
-    output.end(ended);
+    const session = await runPrompt({ prompt, flags, agent: flags.agent ?? defaultAgent, output });
+    concludeIn(output, null);
     if (flags.format === TERMINAL) output.say(`session ${session} · go on with: franca run --resume ${session} -- …`);
+  } catch (error) {
+    const problem = error instanceof Error ? error.message : String(error);
+    if (!concludeIn(output, problem)) throw error;
+    output.say(problem);
+  }
+}
+
+/** Readers that wait for a last output take an exit code for a failure of ours: it is 0 once that was written. */
+function concludeIn(output: Output, problem: string | null): boolean {
+  const concluded = output.end(problem);
+  if (concluded) process.exitCode = 0;
+  return concluded;
+}
+
+interface Prompting {
+  readonly prompt: string;
+  readonly flags: RunFlags;
+  readonly agent: string;
+  readonly output: Output;
+}
+
+async function runPrompt({ prompt, flags, agent, output }: Prompting): Promise<string> {
+  const door = await openDoor({ flags: { ...flags }, env: process.env, stop: STOP_LADDER });
+  try {
+    const { session, made } = await sessionFor({ door, flags, agent });
+    await runTurn({ door, session, made, prompt, rule: answerRule(flags), output });
+    // Before the agent is stopped, which takes its time.
+    output.end(null);
+    return session;
   } finally {
-    output.end(ended);
     await door.close();
   }
 }
@@ -123,11 +151,15 @@ async function runTurn({ door, session, made, prompt, rule, output }: Turn): Pro
   });
   try {
     const { promptId, sequence } = await door.prompt(session, prompt);
+    if (!made) await learnPast({ door, session, output, upTo: sequence });
     let turnId: string | null = null;
     for await (const event of door.follow(session, { after: made ? 0 : sequence, signal: stopping.signal })) {
       if (event.type === "turn.started" && event.data.prompt_id === promptId) turnId = event.data.turn_id;
       // A session that is busy with something else runs the prompt later; until then nothing of it is ours to show.
-      if (turnId === null && !made) continue;
+      if (turnId === null && !made) {
+        output.learn?.(event);
+        continue;
+      }
       output.event(event);
       answering.see(event);
       if (event.type === "turn.ended" && event.turn_id === turnId) {
@@ -139,6 +171,21 @@ async function runTurn({ door, session, made, prompt, rule, output }: Turn): Pro
     return null;
   } finally {
     answering.stop();
+  }
+}
+
+interface Past extends Pick<Turn, "door" | "session" | "output"> {
+  readonly upTo: number;
+}
+
+async function learnPast({ door, session, output, upTo }: Past): Promise<void> {
+  const { learn } = output;
+  if (learn === undefined) return;
+  for (let offset = 0; offset < upTo; ) {
+    const { events } = await door.events(session, { offset, limit: Math.min(PAGE, upTo - offset), includeRaw: false });
+    if (events.length === 0) return;
+    for (const event of events) learn(event);
+    offset += events.length;
   }
 }
 

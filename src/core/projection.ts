@@ -41,7 +41,7 @@ export interface ProjectionDefinition<Out, State> {
   readonly ending?: {
     readonly isLast: (output: Out) => boolean;
     /** The last output of a run that ended without one. */
-    readonly missing: (run: { readonly agent: string }) => Out;
+    readonly missing: (run: { readonly agent: string; readonly problem: string | null }) => Out;
   };
 }
 
@@ -58,8 +58,13 @@ export interface Projection {
 }
 
 /** One run of `franca run`. */
-export interface RunRendering extends Running<UniversalEvent, unknown> {
-  /** Whether the last output has come that readers wait for. */
+export interface RunRendering {
+  /** What happened before the run: it is read, and nothing is written. */
+  readonly learn: (event: UniversalEvent) => void;
+  readonly step: (event: UniversalEvent) => readonly unknown[];
+  /** `problem`: what kept the run from its end, for people. */
+  readonly end: (problem: string | null) => readonly unknown[];
+  /** Whether the outputs say by themselves how the run ended. */
   readonly isConcluded: () => boolean;
 }
 
@@ -124,10 +129,13 @@ function openRun<Out>(running: Running<UniversalEvent, Out>, { agent, ending }: 
     return outputs;
   };
   return {
+    learn: (event) => void running.step(event),
     step: (event) => seen(running.step(event)),
-    end() {
+    end(problem) {
       const outputs = seen(running.end());
-      return ending === undefined || concluded ? outputs : [...outputs, ending.missing({ agent })];
+      if (ending === undefined || concluded) return outputs;
+      concluded = true;
+      return [...outputs, ending.missing({ agent, problem })];
     },
     isConcluded: () => concluded,
   };

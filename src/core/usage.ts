@@ -1,5 +1,6 @@
 /** Tokens and cost: an agent's counters become differences, so that nothing is counted twice. */
 import type { Tokens, UsageTotal } from "../protocol/events.ts";
+import { finishOf } from "./finish.ts";
 import { emit, type MachineOutput, type MachineState, noUsage, type UsageState } from "./machine-state.ts";
 import type { UsageReport } from "./report.ts";
 import { combineTokens, isZero, noTokens } from "./tokens.ts";
@@ -35,7 +36,8 @@ export function addUsage(state: MachineState, out: MachineOutput[], report: Usag
   }
   const step = {
     index: usage.steps,
-    finish: report.finish ?? null,
+    finish: report.finish === undefined ? null : finishOf(report.finish),
+    ...(report.finish === undefined ? {} : { finish_native: report.finish }),
     tokens: gained.tokens,
     cost_usd: gained.cost,
     ...(report.message_id === undefined ? {} : { message_id: report.message_id }),

@@ -50,13 +50,13 @@ export const engineOf = (agent: string): string =>
     .replaceAll(/[^a-z0-9_]/g, "_")
     .slice(0, ENGINE_LENGTH);
 
-/** The last line of a run that has no turn. */
-export const unstarted = ({ agent }: { readonly agent: string }): TakopiEvent => ({
+/** The last line of a run that has no turn: the problem is what kept it from one, say an agent not installed. */
+export const unstarted = ({ agent, problem }: { agent: string; problem: string | null }): TakopiEvent => ({
   type: "completed",
   engine: engineOf(agent),
   ok: false,
   answer: "The run could not be started.",
   resume: null,
-  error: "The run could not be started; standard error says why.",
+  error: problem ?? "The run could not be started; standard error says why.",
   usage: null,
 });

@@ -35,6 +35,8 @@ export interface State {
 
 export interface Run {
   started: TakopiResume | null;
+  /** Lines that were written before `started` could be. */
+  readonly waiting: TakopiEvent[];
   /** Text since the last tool call, and the last text before it. */
   saying: string[];
   /** The native message the latest text belongs to. */

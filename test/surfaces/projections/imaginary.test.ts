@@ -28,7 +28,7 @@ export const acme = defineProjection({
     isEvent: (value): value is Bell => typeof value === "object" && value !== null && "bell" in value,
   },
   lane: { title: "Acme", share: 10, summarise: ({ bell }) => \`ding \${bell}\`, isEdge: () => true },
-  ending: { isLast: ({ bell }) => bell === "end", missing: ({ agent }) => ({ bell: "never", agent }) },
+  ending: { isLast: ({ bell }) => bell === "end", missing: (run) => ({ bell: "never", ...run }) },
 });
 `;
 
@@ -64,7 +64,10 @@ test("a new dialect is a folder and one line of the registry", { timeout: 90_000
   const failed = await program("run", "--agent", "mock", "--format", "acme", "--", "error");
   expect([failed.code, failed.stdout]).toEqual([0, rung]);
   const missing = await program("run", "--agent", "nobody", "--format", "acme", "--", "hello");
-  expect([missing.code, missing.stdout]).toEqual([1, '{"bell":"never","agent":"nobody"}\n']);
+  expect([missing.code, JSON.parse(missing.stdout)]).toEqual([
+    0,
+    { bell: "never", agent: "nobody", problem: expect.stringContaining("nobody") },
+  ]);
 
   const { url } = await serve({ home, executable, args: ["--port", "0", "--no-token"] });
   const session = await connect({ url }).create({ agent: "mock", directory: home });
