@@ -58,7 +58,7 @@ export const libraryBuild = {
   platform: "browser",
   target: "es2022",
   external: ["zod"],
-  entryPoints: entries({ sdk: "src/sdk/index.ts", protocol: "src/protocol/index.ts", rules: "src/rules/index.ts" }),
+  entryPoints: entries({ sdk: "src/sdk/index.ts", protocol: "src/protocol/index.ts", rules: "src/server/rules.ts" }),
 };
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {

@@ -1,7 +1,7 @@
 /** One test per recorded folder and dialect; nobody writes these by hand. */
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { openTeller } from "../src/cli/teller.ts";
+import { openRenderer } from "../src/cli/renderer.ts";
 import { convertLines } from "../src/core/convert.ts";
 import { projections } from "../src/projections/index.ts";
 import { lint, universal } from "../src/rules/index.ts";
@@ -37,14 +37,12 @@ describe.each(transcripts)("$name", (transcript) => {
     expect(unparsed).toHaveLength(transcript.about.unparsed ?? 0);
   });
 
-  test.each(projections)("$name", ({ name }) => {
-    const teller = openTeller({ to: name });
-    const text = teller.tell(eventsOf()) + teller.end();
-    expectGolden(join(transcript.folder, `${name}.${endings[name] ?? "jsonl"}`), text);
+  test.each(projections)("$name", ({ name, file }) => {
+    const renderer = openRenderer({ to: name });
+    const text = renderer.render(eventsOf()) + renderer.end();
+    expectGolden(join(transcript.folder, file), text);
   });
 });
-
-const endings: Readonly<Record<string, string>> = { text: "txt", markdown: "md" };
 
 function lazily<Value>(make: () => Value): () => Value {
   let made: { readonly value: Value } | null = null;

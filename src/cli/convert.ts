@@ -1,12 +1,11 @@
-/** `franca convert`: a recorded or piped native stream, told in another dialect. */
+/** `franca convert`: a recorded or piped native stream, rendered in another dialect. */
 import type { Command } from "commander";
 import { adapterFor, adapters } from "../adapters/index.ts";
 import type { Adapter } from "../core/adapter.ts";
 import { type Converter, type Misread, openConverter, type Recorded } from "../core/convert.ts";
 import { readRecorded } from "../dialects/recording.ts";
-import { projections } from "../projections/index.ts";
 import { type NumberedLine, openOutput, readLines } from "./pipe.ts";
-import { openTeller } from "./teller.ts";
+import { dialectNames, openRenderer } from "./renderer.ts";
 import { UsageError } from "./usage.ts";
 
 /** Exit code: some lines were not understood. */
@@ -25,7 +24,7 @@ export function define(command: Command): void {
   command
     .argument("[file]", "the recording; - is standard input", "-")
     .option("--from <agent>", `${adapters.map(({ agent }) => agent).join(", ")}, or auto`, "auto")
-    .option("--to <dialect>", ["universal", ...projections.map(({ name }) => name)].join(", "), "universal")
+    .option("--to <dialect>", dialectNames.join(", "), "universal")
     .option("--include-raw", "put the native line that caused it into each universal event")
     .option("--session <id>", "only this session, of a stream that carries several")
     .addHelpText(
@@ -40,7 +39,7 @@ Examples:
 
 async function convert(file: string, flags: Flags): Promise<void> {
   const output = openOutput();
-  const teller = openTeller(flags);
+  const renderer = openRenderer(flags);
   let converter = flags.from === "auto" ? null : startConverter(knownAdapter(flags.from), flags);
   let waiting: Recorded[] = [];
   for await (const line of readLines(file)) {
@@ -50,14 +49,14 @@ async function convert(file: string, flags: Flags): Promise<void> {
     converter ??= recognise(recorded, flags);
     if (converter === null && waiting.length > AUTO_LINES) throw unrecognised();
     if (converter === null) continue;
-    for (const entry of waiting) await output.write(teller.tell(converter.step(entry)));
+    for (const entry of waiting) await output.write(renderer.render(converter.step(entry)));
     waiting = [];
   }
   if (converter === null && waiting.length > 0) throw unrecognised();
-  if (converter !== null) await output.write(teller.tell(converter.end()));
-  await output.write(teller.end());
+  if (converter !== null) await output.write(renderer.render(converter.end()));
+  await output.write(renderer.end());
   await output.flush();
-  if (flags.session !== undefined && !teller.spoke()) {
+  if (flags.session !== undefined && renderer.isEmpty()) {
     throw new UsageError(`The stream has no session ${flags.session}.`);
   }
   if (converter !== null) complain(converter.misread());

@@ -1,27 +1,32 @@
 /** Lanes for a terminal: columns as wide as it allows, a bar where the session is busy. */
 import pc from "picocolors";
-import type { LaneRow } from "../core/lanes.ts";
+import type { Lane, LaneRow } from "../core/lanes.ts";
 
-const titles = ["native", "universal", "OpenCode", "Takopi", "why"];
-/** Shares of the width, in the order of the titles. */
-const shares = [20, 26, 28, 20, 14];
+/** Shares of the width; the dialects between them have their own. */
+const shares = { native: 20, universal: 26, why: 14 } as const;
+/** The dialects' colours, again from the first where there are more of them. */
+const colors = ["green", "magenta", "blue"] as const;
 const GAP = "  ";
 const BAR = "┃";
 
 export function drawText({
+  lanes,
   rows,
   width,
   color,
 }: {
+  readonly lanes: readonly Lane[];
   readonly rows: readonly LaneRow[];
   readonly width: number;
   readonly color: boolean;
 }): string {
   const paint = pc.createColors(color);
+  const titles = ["native", "universal", ...lanes.map(({ title }) => title), "why"];
+  const parts = [shares.native, shares.universal, ...lanes.map(({ share }) => share), shares.why];
   const numbers = String(rows.reduce((most, { line }) => Math.max(most, line ?? 0), 0)).length;
   const room = width - numbers - 3 - GAP.length * titles.length;
-  const total = shares.reduce((sum, share) => sum + share, 0);
-  const widths = shares.map((share) => Math.max(6, Math.floor((room * share) / total)));
+  const total = parts.reduce((sum, share) => sum + share, 0);
+  const widths = parts.map((share) => Math.max(6, Math.floor((room * share) / total)));
   const line = (cells: readonly string[]): string =>
     cells
       .map((cell, index) => fitted(cell, widths[index] ?? 0))
@@ -30,24 +35,23 @@ export function drawText({
   const head = `${" ".repeat(numbers)}   ${line(titles)}`;
   const body = rows.map((row) => {
     const number = row.native === "" || row.line === null ? "" : String(row.line);
-    const [native = "", universal = "", openCode = "", takopi = "", why = ""] = cellsOf(row).map((cell, index) =>
-      fitted(cell, widths[index] ?? 0),
-    );
-    const edge = /session\.(status|idle)/.test(openCode);
+    const cells = row.cells.map(({ text, isEdge }, index) => {
+      const color = colors[index % colors.length] ?? "green";
+      const cell = fitted(text, widths[index + 2] ?? 0);
+      return isEdge ? paint.bold(paint.yellow(cell)) : paint[color](cell);
+    });
+    const native = paint.cyan(fitted(row.native, widths[0] ?? 0));
     return [
-      `${paint.dim(number.padStart(numbers))} ${row.busy ? paint.yellow(BAR) : " "} ${paint.cyan(native)}`,
-      universal,
-      edge ? paint.bold(paint.yellow(openCode)) : paint.green(openCode),
-      paint.magenta(takopi),
-      paint.dim(why),
+      `${paint.dim(number.padStart(numbers))} ${row.busy ? paint.yellow(BAR) : " "} ${native}`,
+      fitted(row.universal, widths[1] ?? 0),
+      ...cells,
+      paint.dim(fitted(row.why, widths.at(-1) ?? 0)),
     ]
       .join(GAP)
       .trimEnd();
   });
   return `${[paint.bold(head), paint.dim("─".repeat(Math.min(width, visible(head, widths)))), ...body].join("\n")}\n`;
 }
-
-const cellsOf = ({ native, universal, cells, why }: LaneRow): readonly string[] => [native, universal, ...cells, why];
 
 const visible = (head: string, widths: readonly number[]): number =>
   Math.max(

@@ -1,14 +1,12 @@
-/** `franca lanes`: what the agent said, what it meant, and how OpenCode and Takopi hear it, side by side. */
+/** `franca lanes`: what the agent said, what it meant, and how each dialect renders it, side by side. */
 import { writeFileSync } from "node:fs";
 import { type Command, InvalidArgumentError } from "commander";
 import { adapterFor, adapters } from "../adapters/index.ts";
 import type { Adapter } from "../core/adapter.ts";
 import { openConverter } from "../core/convert.ts";
-import { run } from "../core/fold.ts";
-import { type Lane, type LaneInput, type LaneRow, openLanes } from "../core/lanes.ts";
+import { type LaneInput, type LaneRow, openLanes } from "../core/lanes.ts";
 import { type Recorded, readRecorded } from "../dialects/recording.ts";
-import { openCodeFold, summariseOpenCode } from "../projections/opencode/index.ts";
-import { summariseTakopi, takopiFold } from "../projections/takopi/index.ts";
+import { projections } from "../projections/index.ts";
 import { drawHtml } from "./lanes-html.ts";
 import { drawText } from "./lanes-text.ts";
 import { readLines } from "./pipe.ts";
@@ -18,6 +16,9 @@ import { CommandError, UsageError } from "./usage.ts";
 const MAX_ROWS = 20_000;
 const WIDTH = 160;
 const MIN_WIDTH = 60;
+
+/** The columns after the universal one. */
+export const dialects = projections.flatMap(({ lane }) => (lane === null ? [] : [lane]));
 
 interface Flags {
   readonly from: string;
@@ -49,13 +50,13 @@ async function lanes(file: string, flags: Flags): Promise<void> {
   const rows = await readRows(file, flags.from);
   if (rows.length === 0) throw new CommandError(`There is nothing in ${file === "-" ? "standard input" : file}.`);
   if (flags.html !== undefined) {
-    writeFileSync(flags.html, drawHtml({ rows, title: file === "-" ? "recording" : file }));
+    writeFileSync(flags.html, drawHtml({ lanes: dialects, rows, title: file === "-" ? "recording" : file }));
     process.stderr.write(`franca: ${rows.length} rows in ${flags.html}\n`);
     return;
   }
   const { stdout } = process;
   const color = flags.color && stdout.isTTY && process.env.NO_COLOR === undefined;
-  stdout.write(drawText({ rows, width: flags.width ?? stdout.columns ?? WIDTH, color }));
+  stdout.write(drawText({ lanes: dialects, rows, width: flags.width ?? stdout.columns ?? WIDTH, color }));
 }
 
 async function readRows(file: string, from: string): Promise<LaneRow[]> {
@@ -84,7 +85,7 @@ function recognised(recording: readonly Recorded[]): Adapter | null {
 /** The rows of a recording; also what the documentation is made of. */
 export function rowsOf(adapter: Adapter, recording: readonly Recorded[]): LaneRow[] {
   const converter = openConverter({ adapter });
-  const table = openLanes([openCodeLane(), takopiLane()]);
+  const table = openLanes(dialects);
   const rows: LaneRow[] = [];
   for (const [index, recorded] of recording.entries()) {
     rows.push(...table.step({ ...spoken(recorded), line: index + 1, events: converter.step(recorded) }));
@@ -103,16 +104,6 @@ function spoken(recorded: Recorded): Pick<LaneInput, "native" | "from"> {
     case "exit":
       return { native: { type: "exit", ...recorded.exit }, from: "process" };
   }
-}
-
-function openCodeLane(): Lane {
-  const running = run(openCodeFold());
-  return { name: "OpenCode", tell: (event) => running.step(event).map(summariseOpenCode) };
-}
-
-function takopiLane(): Lane {
-  const running = run(takopiFold());
-  return { name: "Takopi", tell: (event) => running.step(event).map(summariseTakopi) };
 }
 
 function width(text: string): number {

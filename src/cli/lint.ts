@@ -1,6 +1,6 @@
-/** `franca lint`: is this a stream that listeners can rely on? Says what breaks which rule, and where. */
+/** `franca lint`: is this a stream that consumers can rely on? Says what breaks which rule, and where. */
 import type { Command } from "commander";
-import { type RuleSet, ruleSets, rulesFor, type Violation } from "../rules/index.ts";
+import { type RuleSet, ruleSets, rulesFor, type Violation } from "../server/rules.ts";
 import { type NumberedLine, openOutput, readLines } from "./pipe.ts";
 import { CommandError, UsageError } from "./usage.ts";
 

@@ -27,7 +27,7 @@ export async function runTurn({ door, id, prompt, rule, signal }: OneTurn): Prom
     say: (text) => void process.stderr.write(`franca: ${text}\n`),
     pause: () => {},
     resume: () => {},
-    end: () => {},
+    end: () => false,
   };
   const abort = (): void => void door.abort(id).catch(() => stop.abort());
   const release = onSignals({ interrupt: abort, terminate: abort });

@@ -42,7 +42,10 @@ export function openTextOutput({ stdout, stderr, color, prompts }: OutputOptions
     },
     pause: spinner.pause,
     resume: spinner.resume,
-    end: spinner.stop,
+    end: () => {
+      spinner.stop();
+      return false;
+    },
   };
 }
 

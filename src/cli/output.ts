@@ -1,5 +1,6 @@
-/** What `franca run` writes, by format. A format is one line in the table; its code is loaded when it is asked for. */
-import type { EventOf, UniversalEvent } from "../protocol/events.ts";
+/** What `franca run` writes, by format: for a terminal, as universal events, or in any dialect we speak. */
+import { findProjection, projections } from "../projections/index.ts";
+import type { UniversalEvent } from "../protocol/events.ts";
 
 export interface Output {
   /** Shown as they come. */
@@ -9,8 +10,10 @@ export interface Output {
   /** Clears the spinner while a prompt of ours is on the screen. */
   readonly pause: () => void;
   readonly resume: () => void;
-  /** The run is over; `ended` is null when no turn came to an end. */
-  readonly end: (ended: EventOf<"turn.ended"> | null) => void;
+  /** For a format that needs what happened before the run: it is read and not shown. */
+  readonly learn?: (event: UniversalEvent) => void;
+  /** The run is over, with the problem that kept it from its end; true when the output itself says how it ended. */
+  readonly end: (problem: string | null) => boolean;
 }
 
 export interface OutputOptions {
@@ -19,18 +22,25 @@ export interface OutputOptions {
   readonly color: boolean;
   readonly prompts: boolean;
   readonly agent: string;
-  /** The token the run goes on with, as it was asked for. */
-  readonly resume?: string;
+  /** The token the run resumes with, as it was given. */
+  readonly resume?: string | undefined;
 }
 
-type OpenOutput = (options: OutputOptions) => Promise<Output>;
+/** The default: the answer on standard output, the rest on standard error, which no file of this dialect can show. */
+export const TERMINAL = "text";
+const UNIVERSAL = "universal";
 
-export const formats: Readonly<Record<string, OpenOutput>> = {
-  text: async (options) => (await import("./output-text.ts")).openTextOutput(options),
-  universal: async (options) => openUniversalOutput(options),
-  opencode: async (options) => (await import("./output-dialect.ts")).openOpenCodeOutput(options),
-  takopi: async (options) => (await import("./output-dialect.ts")).openTakopiOutput(options),
-};
+/** What `--format` takes. */
+export const formats: readonly string[] = [...new Set([TERMINAL, UNIVERSAL, ...projections.map(({ name }) => name)])];
+
+/** Null when there is no such format. */
+export async function openFormat(format: string, options: OutputOptions): Promise<Output | null> {
+  if (format === TERMINAL) return (await import("./output-text.ts")).openTextOutput(options);
+  if (format === UNIVERSAL) return openUniversalOutput(options);
+  const projection = findProjection(format);
+  if (projection === undefined) return null;
+  return (await import("./output-dialect.ts")).openDialectOutput(projection, options);
+}
 
 /** One JSON object per line, every line ended. */
 function openUniversalOutput({ stdout, stderr }: OutputOptions): Output {
@@ -39,6 +49,6 @@ function openUniversalOutput({ stdout, stderr }: OutputOptions): Output {
     say: (text) => void stderr.write(`franca: ${text}\n`),
     pause: () => {},
     resume: () => {},
-    end: () => {},
+    end: () => false,
   };
 }

@@ -9,13 +9,16 @@ import type { CreateSession } from "../protocol/resources.ts";
 import { type AnswerRule, openAnswering } from "./answering.ts";
 import { loadSettings } from "./config.ts";
 import { addDoorOptions, type Door, openDoor } from "./door.ts";
-import { formats, type Output } from "./output.ts";
+import { formats, type Output, openFormat, TERMINAL } from "./output.ts";
 import { onSignals } from "./signals.ts";
 import { settleTrust } from "./trust.ts";
 import { UsageError } from "./usage.ts";
 
 /** After SIGTERM: interrupt at once, terminate and kill so many milliseconds later. */
 const STOP_LADDER = { terminateMs: 500, killMs: 1200 };
+
+/** How many events are read at a time. */
+const PAGE = 1_000;
 
 const MAX_PROMPT_BYTES = 10 * 1024 * 1024;
 
@@ -44,7 +47,7 @@ export function define(command: Command): void {
     .option("--mode <mode>", "the agent's mode")
     .addOption(new Option("--permission-mode <mode>", "what needs asking").choices(PermissionMode.options))
     .option("--dir <folder>", "where the agent works", ".")
-    .addOption(new Option("--format <format>", "what is printed").choices(Object.keys(formats)).default("text"))
+    .addOption(new Option("--format <format>", "what is printed").choices(formats).default(TERMINAL))
     .option("--resume <id>", "go on with this session, by Franca's id or the agent's own")
     .addOption(new Option("--auto-approve", "allow whatever the agent asks for").conflicts("deny"))
     .option("--deny", "reject whatever the agent asks for")
@@ -69,28 +72,50 @@ async function run(words: readonly string[], flags: RunFlags): Promise<void> {
   const prompt = await promptText(words);
   const env = process.env;
   const { defaultAgent } = await loadSettings({ flags: { ...flags }, env });
-  const open = formats[flags.format];
-  if (open === undefined) throw new UsageError(`--format ${flags.format} is not known.`);
-  const output = await open({
+  const output = await openFormat(flags.format, {
     stdout: process.stdout,
     stderr: process.stderr,
     color: process.stdout.isTTY && env.NO_COLOR === undefined,
     prompts: false,
     agent: flags.agent ?? defaultAgent,
-    ...defined({ resume: flags.resume }),
+    resume: flags.resume,
   });
-  const door = await openDoor({ flags: { ...flags }, env, stop: STOP_LADDER });
-  let ended: EventOf<"turn.ended"> | null = null;
+  if (output === null) throw new UsageError(`--format ${flags.format} is not known.`);
   try {
-    const directory = resolve(flags.dir ?? ".");
-    const agent = flags.agent ?? defaultAgent;
-    await settleTrust({ door, agent, directory, trust: flags.trust === true });
-    const { session, made } = await sessionFor({ door, flags, agent: flags.agent ?? defaultAgent });
-    ended = await runTurn({ door, session, made, prompt, rule: answerRule(flags), output });
-    output.end(ended);
-    if (flags.format === "text") output.say(`session ${session} · go on with: franca run --resume ${session} -- …`);
+    const session = await runPrompt({ prompt, flags, agent: flags.agent ?? defaultAgent, output });
+    concludeIn(output, null);
+    if (flags.format === TERMINAL) output.say(`session ${session} · go on with: franca run --resume ${session} -- …`);
+  } catch (error) {
+    const problem = error instanceof Error ? error.message : String(error);
+    if (!concludeIn(output, problem)) throw error;
+    output.say(problem);
+  }
+}
+
+/** Readers that wait for a last output take an exit code for a failure of ours: it is 0 once that was written. */
+function concludeIn(output: Output, problem: string | null): boolean {
+  const concluded = output.end(problem);
+  if (concluded) process.exitCode = 0;
+  return concluded;
+}
+
+interface Prompting {
+  readonly prompt: string;
+  readonly flags: RunFlags;
+  readonly agent: string;
+  readonly output: Output;
+}
+
+async function runPrompt({ prompt, flags, agent, output }: Prompting): Promise<string> {
+  const door = await openDoor({ flags: { ...flags }, env: process.env, stop: STOP_LADDER });
+  try {
+    await settleTrust({ door, agent, directory: resolve(flags.dir ?? "."), trust: flags.trust === true });
+    const { session, made } = await sessionFor({ door, flags, agent });
+    await runTurn({ door, session, made, prompt, rule: answerRule(flags), output });
+    // Before the agent is stopped, which takes its time.
+    output.end(null);
+    return session;
   } finally {
-    output.end(ended);
     await door.close();
   }
 }
@@ -131,11 +156,15 @@ async function runTurn({ door, session, made, prompt, rule, output }: Turn): Pro
   });
   try {
     const { promptId, sequence } = await door.prompt(session, prompt);
+    if (!made) await learnPast({ door, session, output, upTo: sequence });
     let turnId: string | null = null;
     for await (const event of door.follow(session, { after: made ? 0 : sequence, signal: stopping.signal })) {
       if (event.type === "turn.started" && event.data.prompt_id === promptId) turnId = event.data.turn_id;
       // A session that is busy with something else runs the prompt later; until then nothing of it is ours to show.
-      if (turnId === null && !made) continue;
+      if (turnId === null && !made) {
+        output.learn?.(event);
+        continue;
+      }
       output.event(event);
       answering.see(event);
       if (event.type === "turn.ended" && event.turn_id === turnId) {
@@ -147,6 +176,21 @@ async function runTurn({ door, session, made, prompt, rule, output }: Turn): Pro
     return null;
   } finally {
     answering.stop();
+  }
+}
+
+interface Past extends Pick<Turn, "door" | "session" | "output"> {
+  readonly upTo: number;
+}
+
+async function learnPast({ door, session, output, upTo }: Past): Promise<void> {
+  const { learn } = output;
+  if (learn === undefined) return;
+  for (let offset = 0; offset < upTo; ) {
+    const { events } = await door.events(session, { offset, limit: Math.min(PAGE, upTo - offset), includeRaw: false });
+    if (events.length === 0) return;
+    for (const event of events) learn(event);
+    offset += events.length;
   }
 }
 

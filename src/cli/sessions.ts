@@ -3,6 +3,7 @@ import type { Command } from "commander";
 import { cost, tokens } from "../projections/text/index.ts";
 import type { SessionDetail, SessionSummary } from "../protocol/resources.ts";
 import { addDoorOptions, type Door, openDoor } from "./door.ts";
+import { dialectNames, openRenderer } from "./renderer.ts";
 import { printJson, table } from "./table.ts";
 import { ago, parseDuration } from "./time.ts";
 
@@ -22,7 +23,8 @@ export function define(command: Command): void {
     .action((id: string, flags: Flags) => withDoor(flags, (door) => show(door, id, flags)));
   addDoorOptions(command.command("export"))
     .argument("<id>")
-    .description("all its events, one JSON object per line")
+    .description("all its events, one JSON object per line, or in another dialect")
+    .option("--to <dialect>", dialectNames.join(", "), "universal")
     .option("--native", "the native lines instead")
     .option("--include-raw", "each event with the native line that caused it")
     .action((id: string, flags: Flags) => withDoor(flags, (door) => exportSession(door, id, flags)));
@@ -54,6 +56,7 @@ Examples:
   $ franca sessions list
   $ franca sessions show 7f3c…
   $ franca sessions export 7f3c… > session.jsonl
+  $ franca sessions export --to markdown 7f3c… > session.md
   $ franca sessions prune --older-than 30d`,
   );
 }
@@ -110,30 +113,25 @@ function facts(session: SessionDetail): string[][] {
   ];
 }
 
-async function exportSession(door: Door, id: string, { native, includeRaw }: Flags): Promise<void> {
+async function exportSession(door: Door, id: string, { native, includeRaw, to }: Flags): Promise<void> {
+  if (native === true) return exportNative(door, id);
+  const renderer = openRenderer({ to: String(to) });
   for (let offset = 0, more = true; more; ) {
-    const { rows, hasMore, last } = await page({ door, id, offset, native: native === true, raw: includeRaw === true });
-    for (const each of rows) await write(`${JSON.stringify(each)}\n`);
-    offset = last;
-    more = hasMore;
+    const { events, hasMore } = await door.events(id, { offset, limit: PAGE, includeRaw: includeRaw === true });
+    await write(renderer.render(events));
+    offset = events.at(-1)?.sequence ?? offset;
+    more = hasMore && events.length > 0;
   }
+  await write(renderer.end());
 }
 
-interface PageRequest {
-  readonly door: Door;
-  readonly id: string;
-  readonly offset: number;
-  readonly native: boolean;
-  readonly raw: boolean;
-}
-
-async function page({ door, id, offset, native, raw }: PageRequest) {
-  if (native) {
+async function exportNative(door: Door, id: string): Promise<void> {
+  for (let offset = 0, more = true; more; ) {
     const { lines, hasMore } = await door.native(id, { offset, limit: PAGE });
-    return { rows: lines, hasMore: hasMore && lines.length > 0, last: lines.at(-1)?.line ?? offset };
+    for (const line of lines) await write(`${JSON.stringify(line)}\n`);
+    offset = lines.at(-1)?.line ?? offset;
+    more = hasMore && lines.length > 0;
   }
-  const { events, hasMore } = await door.events(id, { offset, limit: PAGE, includeRaw: raw });
-  return { rows: events, hasMore: hasMore && events.length > 0, last: events.at(-1)?.sequence ?? offset };
 }
 
 async function write(text: string): Promise<void> {

@@ -1,11 +1,22 @@
-/** Lanes: what the agent said, what it meant and how each dialect retells it, side by side, row by row. */
+/** Lanes: what the agent said, what it meant and how each dialect renders it, side by side, row by row. */
 import type { UniversalEvent } from "../protocol/events.ts";
 import type { Item } from "../protocol/items.ts";
 
-/** One dialect's column: what it tells when an event happens, each in a few words. */
+/** One dialect's column. */
 export interface Lane {
   readonly name: string;
-  readonly tell: (event: UniversalEvent) => readonly string[];
+  readonly title: string;
+  /** How much of the table's width it takes, beside the 26 of the universal column. */
+  readonly share: number;
+  /** Begins a recording: gives what the dialect says when an event happens. */
+  readonly open: () => (event: UniversalEvent) => readonly LaneCell[];
+}
+
+export interface LaneCell {
+  /** One output in a few words; empty where there is none. */
+  readonly text: string;
+  /** Whether the session becomes busy or idle with it. */
+  readonly isEdge: boolean;
 }
 
 export interface LaneRow {
@@ -15,7 +26,7 @@ export interface LaneRow {
   readonly native: string;
   readonly universal: string;
   /** One cell per lane. */
-  readonly cells: readonly string[];
+  readonly cells: readonly LaneCell[];
   /** Whether a turn is open when the row is over. */
   readonly busy: boolean;
   /** Which line caused it, and which rule of the turn machine. */
@@ -43,9 +54,10 @@ interface Merged {
   text: string;
 }
 
-/** Deltas of one block, and lines alike that say nothing new, become one row with their number: people read it. */
+/** Deltas of one block, and ignored lines alike, become one row with their number: people read it. */
 export function openLanes(lanes: readonly Lane[]): Lanes {
   const open = new Set<string>();
+  const readers = lanes.map((lane) => lane.open());
   let merged: Merged | null = null;
 
   const flush = (): LaneRow[] => {
@@ -56,12 +68,13 @@ export function openLanes(lanes: readonly Lane[]): Lanes {
     const said = text === "" ? "" : ` ${JSON.stringify(text)}`;
     const times = (cell: string): string => (cell === "" ? "" : `${headOf(cell)} ×${count}${said}`);
     const native = row.native === "" ? "" : `${row.native} ×${count}`;
-    return [{ ...row, native, universal: times(row.universal), cells: row.cells.map(times) }];
+    const cells = row.cells.map((cell) => ({ ...cell, text: times(cell.text) }));
+    return [{ ...row, native, universal: times(row.universal), cells }];
   };
 
   return {
     step(input) {
-      const rows = rowsOf({ input, lanes, open });
+      const rows = rowsOf({ input, readers, open });
       const delta = mergeable(input, rows);
       const [first] = rows;
       if (delta === null || rows.length !== 1 || first === undefined) return [...flush(), ...rows];
@@ -91,30 +104,39 @@ function mergeable(
 /** `message.part.delta "Hello"` without what was said. */
 const headOf = (cell: string): string => cell.replace(/ ".*$/s, "");
 
-function rowsOf({ input, lanes, open }: { input: LaneInput; lanes: readonly Lane[]; open: Set<string> }): LaneRow[] {
+interface Reading {
+  readonly input: LaneInput;
+  readonly readers: readonly ReturnType<Lane["open"]>[];
+  /** Sessions with an open turn. */
+  readonly open: Set<string>;
+}
+
+function rowsOf({ input, readers, open }: Reading): LaneRow[] {
   const { line, events } = input;
   const native = input.native === undefined ? "(end)" : summariseNative(input);
   const rows: LaneRow[] = [];
   for (const event of events) {
     if (event.type === "turn.started") open.add(event.session_id);
     if (event.type === "turn.ended") open.delete(event.session_id);
-    const told = lanes.map((lane) => lane.tell(event));
-    const height = Math.max(1, ...told.map((cell) => cell.length));
+    const columns = readers.map((read) => read(event));
+    const height = Math.max(1, ...columns.map((cells) => cells.length));
     for (let index = 0; index < height; index += 1) {
       rows.push({
         line,
         native: rows.length === 0 ? native : "",
         universal: index === 0 ? summariseEvent(event) : "",
-        cells: told.map((cell) => cell[index] ?? ""),
+        cells: columns.map((cells) => cells[index] ?? noCell),
         busy: open.size > 0,
         why: index === 0 ? whyOf(event) : "",
       });
     }
   }
   if (rows.length > 0 || input.native === undefined) return rows;
-  const cells = lanes.map(() => "");
+  const cells = readers.map(() => noCell);
   return [{ line, native, universal: "", cells, busy: open.size > 0, why: "says nothing new" }];
 }
+
+const noCell: LaneCell = { text: "", isEdge: false };
 
 function whyOf({ cause, synthetic, source }: UniversalEvent): string {
   const line = cause.line === null ? source : `line ${cause.line}`;

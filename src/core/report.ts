@@ -185,6 +185,7 @@ export interface UsageReport {
   readonly mode: "add" | "total";
   readonly tokens?: Tokens | undefined;
   readonly cost_usd?: number | undefined;
+  /** The agent's own word; the machine puts it into ours. */
   readonly finish?: string | undefined;
   readonly message_id?: string | undefined;
 }

@@ -1,6 +1,7 @@
 /** Tokens and cost: an agent's counters become differences, so that nothing is counted twice. */
 import type { Tokens, UsageTotal } from "../protocol/events.ts";
 import { defined } from "./defined.ts";
+import { finishOf } from "./finish.ts";
 import { emit, type MachineOutput, type MachineState, noUsage, type UsageState } from "./machine-state.ts";
 import type { UsageReport } from "./report.ts";
 import { combineTokens, isZero, noTokens } from "./tokens.ts";
@@ -36,7 +37,8 @@ export function addUsage(state: MachineState, out: MachineOutput[], report: Usag
   }
   const step = {
     index: usage.steps,
-    finish: report.finish ?? null,
+    finish: report.finish === undefined ? null : finishOf(report.finish),
+    ...defined({ finish_native: report.finish }),
     tokens: gained.tokens,
     cost_usd: gained.cost,
     ...defined({ message_id: report.message_id }),

@@ -49,9 +49,16 @@ export const UsageTotal = z.object({
 });
 export type UsageTotal = z.infer<typeof UsageTotal>;
 
+/** Why a model step ended. A refusal is `content-filter`. */
+export const Finish = z.enum(["stop", "tool-calls", "length", "content-filter", "error", "other"]);
+export type Finish = z.infer<typeof Finish>;
+
 export const UsageStep = z.object({
   index: z.number().int(),
-  finish: z.string().nullable(),
+  /** Null where the agent does not say. */
+  finish: Finish.nullable(),
+  /** The agent's own word for it. */
+  finish_native: z.string().optional(),
   tokens: Tokens,
   cost_usd: z.number().nullable(),
   message_id: z.string().optional(),

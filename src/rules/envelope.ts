@@ -1,7 +1,7 @@
 /** Rules about an event's place: sequence, ids, time, source, and the first and last event of a session. */
 import { unreachable } from "../core/fold.ts";
+import type { Checker, Rule } from "../core/lint.ts";
 import type { UniversalEvent } from "../protocol/events.ts";
-import type { Checker, Rule } from "./rule.ts";
 
 export const envelopeRules: readonly Rule<UniversalEvent>[] = [
   {

@@ -1,8 +1,9 @@
 /** Rules of the item stream: each begins, says its pieces and is completed once, and the pieces add up. */
+
+import type { Checker, Rule } from "../core/lint.ts";
 import type { UniversalEvent } from "../protocol/events.ts";
 import { itemNumber } from "../protocol/ids.ts";
 import type { ContentPart, Item } from "../protocol/items.ts";
-import type { Checker, Rule } from "./rule.ts";
 
 export const itemRules: readonly Rule<UniversalEvent>[] = [
   {

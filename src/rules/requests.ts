@@ -1,6 +1,7 @@
 /** Rules about permissions and questions: each is asked once, inside a turn, and resolved once. */
+
+import type { Checker, Rule } from "../core/lint.ts";
 import type { UniversalEvent } from "../protocol/events.ts";
-import type { Checker, Rule } from "./rule.ts";
 
 export const requestRules: readonly Rule<UniversalEvent>[] = [
   {

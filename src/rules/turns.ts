@@ -1,6 +1,7 @@
 /** Rules about turns: each begins once and ends once, and nothing of it is open afterwards. */
+
+import type { Checker, Rule } from "../core/lint.ts";
 import type { EventOf, TurnState, UniversalEvent } from "../protocol/events.ts";
-import type { Checker, Rule } from "./rule.ts";
 
 export const turnRules: readonly Rule<UniversalEvent>[] = [
   { id: "universal.turn-alone", says: "A session has at most one open turn.", check: turnAlone },

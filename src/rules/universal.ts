@@ -1,9 +1,10 @@
 /** What a stream of universal events must keep. Sessions may be mixed in one stream: each is judged by itself. */
+
+import { type Checker, defineRules, type Rule } from "../core/lint.ts";
 import { UniversalEvent } from "../protocol/events.ts";
 import { envelopeRules } from "./envelope.ts";
 import { itemRules } from "./items.ts";
 import { requestRules } from "./requests.ts";
-import { type Checker, defineRules, type Rule } from "./rule.ts";
 import { turnRules } from "./turns.ts";
 import { usageRules } from "./usage.ts";
 

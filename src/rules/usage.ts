@@ -1,6 +1,7 @@
 /** Rules about tokens, cost and plans: totals only grow, and the end of a turn tells what was counted. */
+
+import type { Checker, Rule } from "../core/lint.ts";
 import type { Tokens, UniversalEvent, UsageTotal } from "../protocol/events.ts";
-import type { Checker, Rule } from "./rule.ts";
 
 export const usageRules: readonly Rule<UniversalEvent>[] = [
   {

@@ -26,7 +26,7 @@ test("lanes: a table as wide as asked for, and a page that needs nothing else", 
   const page = join(home, "lanes.html");
   expect((await franca(["lanes", "--html", page, reference], { home })).code).toBe(0);
   const html = readFileSync(page, "utf8");
-  expect(html).toContain('<td class="opencode">session.status busy</td>');
+  expect(html).toContain('<td class="opencode edge">session.status busy</td>');
   expect(html).not.toMatch(/<script|https?:\/\/|<link/);
   const nothing = await franca(["lanes"], { home, input: "" });
   expect([nothing.code, nothing.stderr]).toEqual([2, expect.stringContaining("--from")]);

@@ -1,6 +1,7 @@
 /** `franca run --format takopi` as a chat bridge runs it: lines on stdout, the process gone right after `completed`. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { program, testEnvironment } from "../support/daemon.ts";
 import { temporaryFolder } from "../support/folders.ts";
@@ -11,11 +12,16 @@ interface Run {
   readonly lines: Record<string, unknown>[];
 }
 
-function start(args: readonly string[], { input }: { input?: string } = {}) {
-  const home = temporaryFolder();
+interface Options {
+  readonly input?: string;
+  readonly home?: string;
+  readonly path?: string;
+}
+
+function start(args: readonly string[], { input, home = temporaryFolder(), path }: Options = {}) {
   const child = spawn(process.execPath, [program, "run", "--format", "takopi", ...args], {
     cwd: home,
-    env: testEnvironment(home),
+    env: testEnvironment(home, path === undefined ? {} : { PATH: path, FRANCA_TOOLS: join(home, "tools") }),
     stdio: ["pipe", "pipe", "ignore"],
     detached: true,
   });
@@ -63,11 +69,28 @@ describe("a bridge's run", () => {
     expect(run.lines.at(-1)).toMatchObject({ ok: false, error: "The scripted model failed." });
   });
 
-  test("an agent that cannot be had is `completed` without `started`", async () => {
-    const run = await start(["--agent", "nobody", "--", "hello"]).ended;
-    sound(run);
-    expect(run.lines).toHaveLength(1);
-    expect(run.lines[0]).toMatchObject({ ok: false, resume: null });
+  test("an agent that cannot be had is `completed` without `started`, and it says why", async () => {
+    const unknown = await start(["--agent", "nobody", "--", "hello"]).ended;
+    // Only the programs that every machine has.
+    const absent = await start(["--agent", "amp", "--", "hello"], { path: "/usr/bin:/bin" }).ended;
+    for (const run of [unknown, absent]) {
+      sound(run);
+      expect([run.code, run.lines.length]).toEqual([0, 1]);
+      expect(run.lines[0]).toMatchObject({ ok: false, resume: null });
+    }
+    expect(unknown.lines[0]).toMatchObject({ engine: "nobody", error: expect.stringContaining("nobody") });
+    expect(absent.lines[0]).toMatchObject({ engine: "amp", error: expect.stringMatching(/install/) });
+  });
+
+  test("a run of a session that exists already names its engine, model and tools again", async () => {
+    const home = temporaryFolder();
+    const first = await start(["--", "echo", "one"], { home }).ended;
+    const token = Object(first.lines[0]).resume.value;
+    const second = await start(["--resume", token, "--", "echo", "two"], { home }).ended;
+    sound(second);
+    expect(second.lines[0]).toEqual(first.lines[0]);
+    expect(second.lines[0]).toMatchObject({ type: "started", engine: "mock", title: expect.any(String) });
+    expect(second.lines.at(-1)).toMatchObject({ ok: true, answer: "two", resume: { engine: "mock", value: token } });
   });
 
   test("requests that nobody can answer are refused at once, and said to be", async () => {

@@ -1,6 +1,6 @@
 /** docs/conversion.md, made from the code's own tables and from what it does with every recording: it cannot drift. */
 import { adapters } from "../../src/adapters/index.ts";
-import { rowsOf } from "../../src/cli/lanes.ts";
+import { dialects, rowsOf } from "../../src/cli/lanes.ts";
 import { drawText } from "../../src/cli/lanes-text.ts";
 import type { Adapter } from "../../src/core/adapter.ts";
 import { convertLines, openConverter } from "../../src/core/convert.ts";
@@ -79,7 +79,12 @@ const resumeRows = (): string[][] => [
 function lanesOf(name: string): string {
   const transcript = transcripts.find((one) => one.name === name);
   if (transcript === undefined) throw new Error(`There is no transcript ${name}`);
-  return drawText({ rows: rowsOf(transcript.adapter, transcript.recording), width: 150, color: false }).trimEnd();
+  return drawText({
+    lanes: dialects,
+    rows: rowsOf(transcript.adapter, transcript.recording),
+    width: 150,
+    color: false,
+  }).trimEnd();
 }
 
 const code = (text: string): string => `\`${text}\``;

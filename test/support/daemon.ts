@@ -59,8 +59,8 @@ export interface ServeOptions {
   readonly home: string;
   readonly args?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
-  /** Another CLI than this repository's. */
-  readonly program?: string;
+  /** Another build than this checkout's. */
+  readonly executable?: string;
 }
 
 export interface ServedDaemon {
@@ -73,13 +73,8 @@ export interface ServedDaemon {
 }
 
 /** `franca serve` as a process of its own; resolves when it listens. */
-export async function serve({
-  home,
-  args = [],
-  env = {},
-  program: cli = program,
-}: ServeOptions): Promise<ServedDaemon> {
-  const child = spawn(process.execPath, [cli, "serve", ...args], {
+export async function serve({ home, args = [], env = {}, executable = program }: ServeOptions): Promise<ServedDaemon> {
+  const child = spawn(process.execPath, [executable, "serve", ...args], {
     env: testEnvironment(home, env),
     stdio: ["ignore", "pipe", "inherit"],
   });
@@ -109,7 +104,7 @@ export async function franca(
   args: readonly string[],
   options: ServeOptions & { input?: string; cwd?: string },
 ): Promise<Ran> {
-  const child = spawn(process.execPath, [program, ...args], {
+  const child = spawn(process.execPath, [options.executable ?? program, ...args], {
     env: testEnvironment(options.home, options.env),
     stdio: ["pipe", "pipe", "pipe"],
     cwd: options.cwd ?? options.home,

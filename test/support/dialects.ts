@@ -7,11 +7,11 @@ import { convertLines, type Recorded } from "../../src/core/convert.ts";
 import { replay } from "../../src/core/fold.ts";
 import type { OpenCodeEvent } from "../../src/dialects/opencode.ts";
 import type { TakopiEvent } from "../../src/dialects/takopi.ts";
+import { projections } from "../../src/projections/index.ts";
 import { type OpenCodeOptions, openCodeFold } from "../../src/projections/opencode/index.ts";
 import { takopiFold } from "../../src/projections/takopi/index.ts";
 import type { UniversalEvent } from "../../src/protocol/events.ts";
-import { openCodeRules } from "../../src/rules/opencode.ts";
-import { takopiRules } from "../../src/rules/takopi.ts";
+import { lint, rulesFor } from "../../src/server/rules.ts";
 import { root } from "./transcripts.ts";
 
 /** The events of each session of a recording. */
@@ -38,21 +38,24 @@ export const toOpenCode = (
 
 export const toTakopi = (events: readonly UniversalEvent[]): TakopiEvent[] => replay(takopiFold(), events);
 
-export const openCodeProblems = (events: readonly OpenCodeEvent[]): string[] =>
-  openCodeRules.flatMap(({ id, check }) => problems(id, check(), events));
-
-export const takopiProblems = (events: readonly TakopiEvent[]): string[] =>
-  takopiRules.flatMap(({ id, check }) => problems(id, check(), events));
-
-interface Checker<Event> {
-  readonly step: (event: Event) => readonly string[];
-  readonly end?: () => readonly string[];
+/** What is wrong with a stream by the rules of its dialect. */
+export function problemsIn(dialect: string, stream: readonly unknown[]): string[] {
+  const rules = rulesFor(dialect);
+  if (rules === null) throw new Error(`no rules for ${dialect}`);
+  return lint(rules, stream).map(({ rule, message }) => `${rule}: ${message}`);
 }
 
-function problems<Event>(id: string, checker: Checker<Event>, events: readonly Event[]): string[] {
-  const found = [...events.flatMap((event) => [...checker.step(event)]), ...(checker.end?.() ?? [])];
-  return found.map((problem) => `${id}: ${problem}`);
+/** What is wrong with a session in every dialect that has rules. */
+export function problemsOf(events: readonly UniversalEvent[]): string[] {
+  return projections
+    .filter(({ rules }) => rules !== null)
+    .flatMap(({ name, open }) => {
+      const running = open();
+      return problemsIn(name, [...events.flatMap(running.step), ...running.end()]);
+    });
 }
+
+export const openCodeProblems = (events: readonly OpenCodeEvent[]): string[] => problemsIn("opencode", events);
 
 const schema = JSON.parse(readFileSync(join(root, "test/data/opencode-schema.json"), "utf8"));
 const ajv = new Ajv2020({ strict: false, allErrors: true });

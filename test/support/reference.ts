@@ -3,7 +3,7 @@ import { z } from "zod";
 import { convertLines } from "../../src/core/convert.ts";
 import { Draft, Envelope, type EventType, type UniversalEvent } from "../../src/protocol/events.ts";
 import { Item } from "../../src/protocol/items.ts";
-import { ruleSets } from "../../src/rules/index.ts";
+import { ruleSets } from "../../src/server/rules.ts";
 import { examples, meanings } from "./reference-texts.ts";
 import { transcripts } from "./transcripts.ts";
 

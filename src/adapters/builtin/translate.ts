@@ -253,9 +253,12 @@ function onCompactionEnd(state: State, line: Says<"compaction.end">): Report[] {
     { type: "text", text: line.summary },
     { type: "json", json: { compaction: { from: line.kept.from } } },
   ];
+  const item = itemHead("system", { key: line.id, message_id: line.id, content });
   return [
-    ...whole(itemHead("system", { key: line.id, content })),
-    stepUsage({ tokens: counted(line), finish: "compaction" }),
+    { type: "open", item },
+    // The agent has taken the summary, so the model call that wrote it ended well.
+    stepUsage({ tokens: counted(line), finish: "stop", message_id: line.id }),
+    { type: "close", key: line.id, status: "completed", content },
     ...goOn(state),
   ];
 }

@@ -1,4 +1,5 @@
 /** Errors and ends of turns in OpenCode's words: a name from its closed list, and a sentence. */
+import { finishOf } from "../../core/finish.ts";
 import type { OpenCodeError } from "../../dialects/opencode.ts";
 import type { EndReason, ErrorInfo, TurnEnd } from "../../protocol/events.ts";
 import { recordOf } from "./tools.ts";
@@ -59,12 +60,12 @@ const sentences: Readonly<Record<EndReason, string | null>> = {
   completed: null,
   rejected: null,
   length: null,
-  refusal: null,
+  max_steps: null,
   aborted: "Aborted",
   error: "The agent failed without saying why",
   interrupted: "The agent's stream ended before its turn was over",
   content_filter: "The response was blocked by the provider's content filter",
-  max_steps: "The agent reached its limit of steps",
+  refusal: "The model refused to answer",
   budget: "The budget of this turn is used up",
 };
 
@@ -72,7 +73,7 @@ const sentences: Readonly<Record<EndReason, string | null>> = {
 export function endError({ reason, error }: TurnEnd, { provider }: { provider: string }): OpenCodeError | null {
   const sentence = sentences[reason];
   if (reason === "aborted") return { name: "MessageAbortedError", data: { message: sentence ?? "" } };
-  if (reason === "content_filter") {
+  if (reason === "content_filter" || reason === "refusal") {
     return { name: "ContentFilterError", data: { message: error?.message ?? sentence ?? "" } };
   }
   if (error !== undefined && reason !== "completed") return errorOf(error, { provider });
@@ -84,8 +85,9 @@ const finishes: Readonly<Record<EndReason, string | null>> = {
   rejected: "tool-calls",
   length: "length",
   content_filter: "content-filter",
-  refusal: "refusal",
-  max_steps: "max-steps",
+  refusal: "content-filter",
+  // In OpenCode itself the last step is asked for a text without tools, and that is how the turn stops.
+  max_steps: "stop",
   aborted: null,
   error: null,
   interrupted: null,
@@ -98,25 +100,8 @@ export function endFinish({ reason }: TurnEnd, { last }: { last: string | null }
   return finishes[reason];
 }
 
-/** Providers' words for why a model step ended. */
-const stepFinishes: Readonly<Record<string, string>> = {
-  stop: "stop",
-  end_turn: "stop",
-  stop_sequence: "stop",
-  completed: "stop",
-  tool_use: "tool-calls",
-  "tool-calls": "tool-calls",
-  tool_calls: "tool-calls",
-  max_tokens: "length",
-  length: "length",
-  "content-filter": "content-filter",
-  content_filter: "content-filter",
-  refusal: "refusal",
-  error: "error",
-};
-
-export const stepFinish = (finish: string | null): string =>
-  finish === null ? "unknown" : (stepFinishes[finish] ?? finish);
+/** Events of an older log have the agent's own word. */
+export const stepFinish = (finish: string | null): string => (finish === null ? "unknown" : finishOf(finish));
 
 export const messageOf = (error: OpenCodeError | ErrorInfo): string =>
   "name" in error ? (error.data?.message ?? error.name) : error.message;

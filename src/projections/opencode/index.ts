@@ -1,4 +1,10 @@
-/** The OpenCode projection: what OpenCode's own clients would hear, whichever agent speaks. */
+/** The OpenCode projection: what OpenCode's own clients would read, whichever agent runs. */
+import { defineProjection } from "../../core/projection.ts";
+import { isOpenCodeEvent } from "../../dialects/opencode-stream.ts";
+import { openCodeFold } from "./project.ts";
+import { openCodeRules } from "./rules.ts";
+import { summariseOpenCode } from "./summary.ts";
+
 export { DEFAULT_MODE, DEFAULT_MODEL, OPENCODE_VERSION } from "./describe.ts";
 export { openCodeSessionId, projectId, slugOf } from "./ids.ts";
 export { openCodeFold } from "./project.ts";
@@ -15,3 +21,19 @@ export {
 export { summariseOpenCode } from "./summary.ts";
 export { relativePath } from "./tool-metadata.ts";
 export { toolMappings } from "./tools.ts";
+
+export const opencode = defineProjection({
+  name: "opencode",
+  summary: "events as OpenCode's clients read them",
+  form: "json",
+  file: "opencode.jsonl",
+  sessions: "each",
+  fold: () => openCodeFold(),
+  rules: { rules: openCodeRules, isEvent: isOpenCodeEvent },
+  lane: {
+    title: "OpenCode",
+    share: 28,
+    summarise: summariseOpenCode,
+    isEdge: ({ type }) => type === "session.status" || type === "session.idle",
+  },
+});

@@ -1,12 +1,12 @@
 /** Messages and their text: who speaks, which block belongs to which message, where a model step begins and ends. */
 import type { OpenCodeFilePart, OpenCodeSubtaskPart } from "../../dialects/opencode.ts";
 import { isShape, isString } from "../../dialects/shape.ts";
-import type { EventOf, UsageStep } from "../../protocol/events.ts";
+import type { EventOf } from "../../protocol/events.ts";
 import type { ContentPart, Item } from "../../protocol/items.ts";
-import { describeAssistant, describeUser, type MessageEnd, tokensOf } from "./describe.ts";
-import { stepFinish } from "./errors.ts";
+import { describeAssistant, describeUser, type MessageEnd } from "./describe.ts";
 import { follow } from "./ids.ts";
 import { type Conversation, eventId, makeId, type OpenMessage, ownId, type Telling, type TextEntry } from "./state.ts";
+import { beginStep, tellStepEnd } from "./steps.ts";
 import { absolutePath } from "./tool-metadata.ts";
 
 /** The message an item of the assistant belongs to: the open one, or a new one where a new one is due. */
@@ -61,6 +61,8 @@ export function openMessage(
     finish: null,
     inStep: false,
     stepped: false,
+    due: null,
+    openTools: 0,
     summary,
     own: id !== null,
   };
@@ -78,52 +80,11 @@ export function closeMessage(
   const { state, out } = telling;
   const { message } = conversation;
   if (message === null) return;
+  tellStepEnd(telling, { session: conversation.id, message });
   conversation.message = null;
   state.turn.used.add(message.id);
   const info = describeAssistant(state, { conversation, message, end });
   out.push({ id: eventId(telling), type: "message.updated", properties: { sessionID: conversation.id, info } });
-}
-
-function beginStep(
-  telling: Telling,
-  { conversation, message }: { conversation: Conversation; message: OpenMessage },
-): void {
-  message.inStep = true;
-  const id = makeId(telling, "prt", `${telling.event.event_id}:step-start`);
-  const part = { id, sessionID: conversation.id, messageID: message.id, type: "step-start" } as const;
-  telling.out.push({
-    id: eventId(telling),
-    type: "message.part.updated",
-    properties: { sessionID: conversation.id, part, time: telling.ms },
-  });
-}
-
-/** A model call ended. The message keeps the step's tokens, which is what fills the context, and adds up the cost. */
-export function endStep(
-  telling: Telling,
-  { conversation, step }: { conversation: Conversation; step: UsageStep },
-): void {
-  const { message } = conversation;
-  if (message === null) return;
-  const reason = stepFinish(step.finish);
-  const tokens = tokensOf(step.tokens);
-  const cost = step.cost_usd ?? 0;
-  message.inStep = false;
-  message.stepped = true;
-  message.finish = reason;
-  message.tokens = tokens;
-  message.cost += cost;
-  const id = makeId(telling, "prt", `${telling.event.event_id}:step-finish`);
-  const base = { id, sessionID: conversation.id, messageID: message.id };
-  telling.out.push({
-    id: eventId(telling),
-    type: "message.part.updated",
-    properties: {
-      sessionID: conversation.id,
-      part: { ...base, type: "step-finish", reason, cost, tokens },
-      time: telling.ms,
-    },
-  });
 }
 
 /** A prompt. In the middle of a turn it ends the message before it, so that answers stand below what they answer. */
@@ -196,6 +157,20 @@ export function filePart(
   return null;
 }
 
+/** Images and files among an assistant's words. */
+export function tellFileParts(telling: Telling, { item, place }: { item: Item; place: TextEntry }): void {
+  const { state, out, ms } = telling;
+  const sessionID = sessionOf(telling, place);
+  for (const [index, content] of item.content.entries()) {
+    if (content.type !== "image" && content.type !== "file_ref") continue;
+    const id = makeId(telling, "prt", `${item.item_id}:${index}`);
+    const base = { id, sessionID, messageID: place.messageID };
+    const part = filePart(content, { base, directory: state.directory });
+    if (part === null) continue;
+    out.push({ id: eventId(telling), type: "message.part.updated", properties: { sessionID, part, time: ms } });
+  }
+}
+
 function nameOf(path: string | undefined): { readonly filename?: string } {
   const filename = path?.split("/").at(-1);
   return filename === undefined || filename === "" ? {} : { filename };
@@ -221,7 +196,7 @@ export function openSummary(
   message.native = item.message_id;
   if (beside === null) beginStep(telling, { conversation, message });
   else conversation.message = beside;
-  state.summaries.set(item.item_id, beside === null ? null : message);
+  state.openSummaries.set(item.item_id, { message, beside: beside !== null });
   writeText(telling, { conversation, item, message, whole: true });
 }
 
@@ -231,13 +206,15 @@ export function closeSummary(
 ): void {
   const { state, ms } = telling;
   closeText(telling, item);
-  const message = state.summaries.get(item.item_id) ?? null;
-  state.summaries.delete(item.item_id);
-  if (message === null) return;
-  const beside = conversation.message;
+  const summary = state.openSummaries.get(item.item_id);
+  state.openSummaries.delete(item.item_id);
+  if (summary === undefined) return;
+  const { message, beside } = summary;
+  if (!beside) return tellStepEnd(telling, { session: conversation.id, message });
+  const open = conversation.message;
   conversation.message = message;
   closeMessage(telling, { conversation, end: { completed: ms, finish: "stop", error: null } });
-  conversation.message = beside;
+  conversation.message = open;
 }
 
 function writeText(

@@ -18,11 +18,11 @@ import { errorOf, messageOf } from "./errors.ts";
 import {
   closeSummary,
   closeText,
-  endStep,
   openMessage,
   openSummary,
   openText,
   tellDelta,
+  tellFileParts,
   tellUser,
 } from "./messages.ts";
 import { askPermission, askQuestion, resolvePermission, resolveQuestion } from "./requests.ts";
@@ -31,12 +31,14 @@ import {
   eventId,
   isQuiet,
   type OpenCodeOptions,
+  type OpenMessage,
   ownId,
   rootOf,
   type State,
   start,
   type Telling,
 } from "./state.ts";
+import { endStep } from "./steps.ts";
 import { closeResult, openCall, openResult, runCall, tellFile, tellOutput } from "./tool-parts.ts";
 
 export const openCodeFold = (options: Partial<OpenCodeOptions> = {}): Fold<UniversalEvent, OpenCodeEvent, State> => ({
@@ -174,7 +176,7 @@ function onTurnState(telling: Telling, { data }: EventOf<"turn.state">): void {
   }
   if (data.state !== "running" || !state.turn.compacting) return;
   state.turn.compacting = false;
-  if (state.summaries.size > 0) state.turn.compacted = true;
+  if (state.openSummaries.size > 0) state.turn.compacted = true;
   else tellCompacted(telling);
 }
 
@@ -242,7 +244,9 @@ function onMessageCompleted(telling: Telling, item: Item): void {
   if (item.role === "user") return tellUser(telling, { conversation: conversationOf(telling, item), item });
   if (item.role !== "assistant") return;
   if (isStructured(item)) return noteStructured(telling, item);
+  const place = telling.state.texts.get(item.item_id);
   closeText(telling, item);
+  if (place !== undefined) tellFileParts(telling, { item, place });
   for (const part of item.content) if (part.type === "file_ref") tellFile(telling, part);
 }
 
@@ -269,7 +273,7 @@ function onSystemStarted(telling: Telling, item: Item): void {
 
 function onSystemCompleted(telling: Telling, item: Item): void {
   const conversation = conversationOf(telling, item);
-  if (!telling.state.summaries.has(item.item_id)) return tellUser(telling, { conversation, item });
+  if (!telling.state.openSummaries.has(item.item_id)) return tellUser(telling, { conversation, item });
   closeSummary(telling, { conversation, item });
   if (telling.state.turn.compacting || telling.state.turn.compacted) tellCompacted(telling);
 }
@@ -294,7 +298,16 @@ function onUsage(telling: Telling, { data }: EventOf<"usage.updated">): void {
     native === undefined
       ? undefined
       : [...state.conversations.values()].find((conversation) => conversation.message?.native === native);
-  endStep(telling, { conversation: owner ?? rootOf(telling), step: data.step });
+  const conversation = owner ?? rootOf(telling);
+  const message = summaryOf(state, native) ?? conversation.message;
+  if (message !== null) endStep(telling, { conversation, message, step: data.step });
+}
+
+/** The step that wrote a compaction's summary is the summary's, not that of the message which is open beside it. */
+function summaryOf({ openSummaries }: State, native: string | undefined): OpenMessage | null {
+  for (const { message } of openSummaries.values())
+    if (message.native !== null && message.native === native) return message;
+  return null;
 }
 
 /** An error is told when it happens; it never means idle. */

@@ -12,6 +12,12 @@ export interface OpenCodeOptions {
 
 export const defaultOptions: OpenCodeOptions = { messages: "turn", deltas: "today" };
 
+export interface StepEnd {
+  readonly reason: string;
+  readonly cost: number;
+  readonly tokens: OpenCodeTokens;
+}
+
 /** The assistant message that is being written. */
 export interface OpenMessage {
   readonly id: string;
@@ -26,6 +32,10 @@ export interface OpenMessage {
   inStep: boolean;
   /** A model step has ended in this message. */
   stepped: boolean;
+  /** The end of its step, due when the step's tools are final. */
+  due: StepEnd | null;
+  /** How many of its tools are not final. */
+  openTools: number;
   /** The answer in the shape that was asked for. */
   structured?: unknown;
   /** It holds a compaction's summary. */
@@ -113,8 +123,8 @@ export interface State {
   /** Subagents' conversations by subagent id; the session's own is under "". */
   readonly conversations: Map<string, Conversation>;
   readonly texts: Map<string, TextEntry>;
-  /** Summaries that are being written beside an open message: item id to their own message. */
-  readonly summaries: Map<string, OpenMessage | null>;
+  /** Summaries that are being written, by item id: in the open message, or in one of their own beside it. */
+  readonly openSummaries: Map<string, { readonly message: OpenMessage; readonly beside: boolean }>;
   /** By call id. */
   readonly tools: Map<string, ToolEntry>;
   /** Open tool results: item id to call id. */
@@ -157,7 +167,7 @@ export const start = (options: OpenCodeOptions): State => ({
   share: null,
   conversations: new Map(),
   texts: new Map(),
-  summaries: new Map(),
+  openSummaries: new Map(),
   tools: new Map(),
   results: new Map(),
   requests: new Map(),

@@ -4,6 +4,7 @@ import type { EventOf } from "../../protocol/events.ts";
 import type { FileRefPart, Item, ToolCallPart, ToolResultPart } from "../../protocol/items.ts";
 import { filePart, messageFor } from "./messages.ts";
 import { type Conversation, eventId, isQuiet, makeId, ownId, type Telling, type ToolEntry } from "./state.ts";
+import { closeTool } from "./steps.ts";
 import { absolutePath, bounded, finalMetadata, runningMetadata, titleOf } from "./tool-metadata.ts";
 import { parseArguments, toolInput, toolName } from "./tools.ts";
 
@@ -46,6 +47,7 @@ function beginTool(
     child: null,
     answers: null,
   };
+  message.openTools += 1;
   state.tools.set(call.call_id, entry);
   state.turn.used.add(entry.id);
   tell(telling, { entry, toolState: { status: "pending", input: {}, raw: "" } });
@@ -113,6 +115,7 @@ export function closeResult(
   if (entry.status === "final") return;
   if (entry.status === "pending") run(telling, entry);
   finish(telling, { entry, result, files, item });
+  closeTool(telling, entry);
 }
 
 /** A result whose call was never seen: it still happened. */
@@ -199,10 +202,11 @@ export function settleTools(telling: Telling, conversation: string): void {
       const metadata = finalMetadata({ entry, result: null, files: [], directory: state.directory });
       const more = { ...metadata, background: true };
       tell(telling, { entry, toolState: { status: "completed", input, output, title, metadata: more, time } });
-      continue;
+    } else {
+      const more = { ...runningMetadata(entry), interrupted: true };
+      tell(telling, { entry, toolState: { status: "error", input, error: INTERRUPTED, metadata: more, time } });
     }
-    const more = { ...runningMetadata(entry), interrupted: true };
-    tell(telling, { entry, toolState: { status: "error", input, error: INTERRUPTED, metadata: more, time } });
+    closeTool(telling, entry);
   }
 }
 

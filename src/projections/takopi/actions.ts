@@ -1,6 +1,7 @@
 /** Tools, notes and warnings as Takopi's actions: stable ids, begun and completed once. */
 import type { TakopiKind } from "../../dialects/takopi.ts";
 import type { ContentPart, FileRefPart, Item, ToolCallPart, ToolKind, ToolResultPart } from "../../protocol/items.ts";
+import { write } from "./lines.ts";
 import type { ActionEntry, Run, Telling } from "./state.ts";
 
 const PREVIEW_LENGTH = 500;
@@ -10,8 +11,12 @@ export function clip(text: string, length: number): string {
   return text.length <= length ? text : `${text.slice(0, length - 1)}…`;
 }
 
-/** OpenCode's own `task` is a tool to Takopi, whatever it does. */
+/** Without case and separators: `WebSearch`, `web_search`. */
+const webTools: ReadonlySet<string> = new Set(["websearch", "webfetch"]);
+
+/** A look into the web is a search, however its tool is spelt. OpenCode's own `task` is a tool to Takopi. */
 export function kindOf({ agent, name, kind }: { agent: string; name: string; kind: ToolKind }): TakopiKind {
+  if (webTools.has(name.toLowerCase().replaceAll(/[^a-z]/g, ""))) return "web_search";
   return agent.startsWith("opencode") && name === "task" ? "tool" : kind;
 }
 
@@ -64,7 +69,7 @@ export function leaveActions(telling: Telling): void {
 }
 
 export function tellAction(
-  { state, out }: Telling,
+  telling: Telling,
   {
     entry,
     phase,
@@ -80,7 +85,8 @@ export function tellAction(
   },
 ): void {
   const { id, kind, title, detail } = entry;
-  out.push({ type: "action", engine: state.engine, phase, ok, message, level, action: { id, kind, title, detail } });
+  const { engine } = telling.state;
+  write(telling, { type: "action", engine, phase, ok, message, level, action: { id, kind, title, detail } });
 }
 
 /** Something a person should see: told at once and over at once. */

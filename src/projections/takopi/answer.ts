@@ -1,4 +1,5 @@
 /** What a chat shows at the end of a run: the answer, never empty, and what went wrong. */
+import type { TakopiEvent } from "../../dialects/takopi.ts";
 import type { EndReason, TurnEnd } from "../../protocol/events.ts";
 import type { Run } from "./state.ts";
 
@@ -39,3 +40,23 @@ export function problemOf({ reason, error }: TurnEnd): string | null {
   if (reason === "completed") return null;
   return error?.message ?? problems[reason];
 }
+
+const ENGINE_LENGTH = 32;
+
+/** An agent's name as Takopi takes names of engines. */
+export const engineOf = (agent: string): string =>
+  agent
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9_]/g, "_")
+    .slice(0, ENGINE_LENGTH);
+
+/** The last line of a run that has no turn: the problem is what kept it from one, say an agent not installed. */
+export const unstarted = ({ agent, problem }: { agent: string; problem: string | null }): TakopiEvent => ({
+  type: "completed",
+  engine: engineOf(agent),
+  ok: false,
+  answer: "The run could not be started.",
+  resume: null,
+  error: problem ?? "The run could not be started; standard error says why.",
+  usage: null,
+});

@@ -1,4 +1,26 @@
 /** The Takopi projection: one run of a chat bridge per turn. */
+import { defineProjection } from "../../core/projection.ts";
+import { TakopiEvent } from "../../dialects/takopi.ts";
+import { unstarted } from "./answer.ts";
+import { takopiFold } from "./project.ts";
+import { takopiRules } from "./rules.ts";
+import { summariseTakopi } from "./summary.ts";
+
 export { takopiFold } from "./project.ts";
-export type { State as TakopiState, TakopiOptions } from "./state.ts";
-export { summariseTakopi } from "./summary.ts";
+
+export const takopi = defineProjection({
+  name: "takopi",
+  summary: "started, action and completed lines for chat bridges",
+  form: "json",
+  file: "takopi.jsonl",
+  // A chat follows one conversation.
+  sessions: "first",
+  fold: takopiFold,
+  rules: {
+    rules: takopiRules,
+    isEvent: (value): value is TakopiEvent => TakopiEvent.safeParse(value).success,
+  },
+  lane: { title: "Takopi", share: 20, summarise: summariseTakopi },
+  // A bridge waits for `completed`; it is printed in every case.
+  ending: { isLast: ({ type }) => type === "completed", missing: unstarted },
+});

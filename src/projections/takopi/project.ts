@@ -2,11 +2,12 @@
  * Universal → Takopi: `started`, actions, `completed`. One run is one turn, and `completed` is always its last line.
  */
 import { type Fold, unreachable } from "../../core/fold.ts";
-import type { TakopiEvent, TakopiResume } from "../../dialects/takopi.ts";
+import type { TakopiEvent } from "../../dialects/takopi.ts";
 import type { EventOf, UniversalEvent } from "../../protocol/events.ts";
-import type { ContentPart, Item } from "../../protocol/items.ts";
-import { beginAction, clip, endAction, leaveActions, tellNote } from "./actions.ts";
-import { answerOf, problemOf } from "./answer.ts";
+import type { ContentPart, Item, ToolCallPart } from "../../protocol/items.ts";
+import { beginAction, clip, endAction, kindOf, leaveActions, tellNote } from "./actions.ts";
+import { answerOf, engineOf, problemOf } from "./answer.ts";
+import { announce, announceAs, tokenOf } from "./lines.ts";
 import { type Run, type State, start, type TakopiOptions, type Telling } from "./state.ts";
 
 export const takopiFold = (options: TakopiOptions = {}): Fold<UniversalEvent, TakopiEvent, State> => ({
@@ -19,33 +20,21 @@ export const takopiFold = (options: TakopiOptions = {}): Fold<UniversalEvent, Ta
   },
 });
 
-/** The token is announced as soon as it is known, once in a run. */
+/** What is known of the session; the agent's first word in a run follows what it has said of itself. */
 function learn(telling: Telling): void {
   const { state, event } = telling;
   if (event.native_session_id !== null) state.native = event.native_session_id;
-  if (state.run !== null && event.type !== "turn.started") announce(telling, state.run);
+  if (event.type === "session.started") onSessionStarted(state, event);
+  if (event.type === "session.updated") onSessionUpdated(state, event);
+  if (state.run !== null && event.source === "agent" && event.type !== "turn.started") announce(telling, state.run);
 }
-
-function announce(telling: Telling, run: Run): void {
-  const { state, out } = telling;
-  const value = state.options.resume ?? state.native;
-  if (run.started !== null || value === null) return;
-  run.started = tokenOf(state, value);
-  out.push({ type: "started", engine: state.engine, resume: run.started, title: state.title, meta: state.meta });
-}
-
-const tokenOf = (state: State, value: string): TakopiResume => ({ engine: state.engine, value });
 
 function retell(telling: Telling, event: UniversalEvent): void {
   const { state } = telling;
   const { run } = state;
   switch (event.type) {
     case "session.started":
-      return onSessionStarted(state, event);
     case "session.updated":
-      if (event.data.agent !== undefined) nameAgent(state, event.data.agent);
-      if (typeof event.data.model === "string") state.title = event.data.model;
-      return;
     case "session.ended":
     case "permission.requested":
     case "item.delta":
@@ -134,21 +123,25 @@ function onSessionStarted(state: State, { data }: EventOf<"session.started">): v
   state.meta = { cwd: directory, model, agent_version, permission_mode, tools };
 }
 
+function onSessionUpdated(state: State, { data }: EventOf<"session.updated">): void {
+  const { agent, agent_version, model, directory, permission_mode, tools } = data;
+  if (agent !== undefined) nameAgent(state, agent);
+  if (typeof model === "string") state.title = model;
+  if (directory !== undefined) state.directory = directory;
+  const news = { cwd: directory, model, agent_version, permission_mode, tools };
+  for (const [name, value] of Object.entries(news)) if (value !== undefined) state.meta[name] = value;
+}
+
 function nameAgent(state: State, agent: string): void {
   state.agent = agent;
-  if (state.options.engine !== undefined) return;
-  state.engine = agent
-    .toLowerCase()
-    .replace(/[^a-z0-9_]/g, "_")
-    .slice(0, 32);
+  if (state.options.engine === undefined) state.engine = engineOf(agent);
 }
 
 function onTurnStarted(telling: Telling): void {
   const { state } = telling;
   state.runs += 1;
   state.actions.clear();
-  state.run = { started: null, saying: [], message: null, said: "", over: new Set(), counts: new Map() };
-  announce(telling, state.run);
+  state.run = { started: null, waiting: [], saying: [], message: null, said: "", over: new Set(), counts: new Map() };
 }
 
 function onTurnEnded(telling: Telling, { data }: EventOf<"turn.ended">): void {
@@ -161,11 +154,9 @@ function onTurnEnded(telling: Telling, { data }: EventOf<"turn.ended">): void {
   }
   leaveActions(telling);
   const ok = data.reason === "completed";
-  // An agent without ids of its own is resumed by ours.
-  if (ok && run.started === null) {
-    run.started = tokenOf(state, event.session_id);
-    out.push({ type: "started", engine: state.engine, resume: run.started, title: state.title, meta: state.meta });
-  }
+  announce(telling, run);
+  // An agent without ids of its own is resumed by ours. Without any token there is only the end.
+  if (ok) announceAs(telling, { run, token: tokenOf(state, event.session_id) });
   const { tokens, cost_usd: total_cost_usd } = data.usage;
   const { input, output, reasoning, cache_read, cache_write } = tokens;
   out.push({
@@ -190,7 +181,7 @@ function onItem(telling: Telling, item: Item): void {
     case "tool_call": {
       const call = item.content.find((part) => part.type === "tool_call");
       if (call === undefined) return;
-      if (item.subagent === undefined) hush(run);
+      if (item.subagent === undefined && !isNote(call, state.agent)) hush(run);
       return run.over.has(call.call_id) ? undefined : beginAction(telling, { item, call });
     }
     case "tool_result": {
@@ -208,6 +199,10 @@ function onItem(telling: Telling, item: Item): void {
       return unreachable(item.kind);
   }
 }
+
+/** Todos and questions stand beside the answer: they do not cut it. */
+const isNote = ({ name, tool_kind: kind }: ToolCallPart, agent: string): boolean =>
+  kindOf({ agent, name, kind }) === "note";
 
 /** A tool was called: what was said before it was not the answer. */
 function hush(run: Run): void {

@@ -6,7 +6,7 @@ export interface TakopiOptions {
   /** The engine's name in the chat; the agent's own when absent. */
   readonly engine?: string;
   /** The token the run was asked to go on with: it is announced again, whatever the agent calls its session now. */
-  readonly resume?: string;
+  readonly resume?: string | undefined;
 }
 
 export interface ActionEntry {
@@ -35,6 +35,8 @@ export interface State {
 
 export interface Run {
   started: TakopiResume | null;
+  /** Lines that were written before `started` could be. */
+  readonly waiting: TakopiEvent[];
   /** Text since the last tool call, and the last text before it. */
   saying: string[];
   /** The native message the latest text belongs to. */

@@ -1,7 +1,8 @@
 /** Routes that read the log: events by offset, live by SSE for one session and for all, and the native lines. */
 import type { IncomingMessage } from "node:http";
 import { z } from "zod";
-import { findProjection, type Projection } from "../../projections/index.ts";
+import type { Projection } from "../../core/projection.ts";
+import { findProjection, projections } from "../../projections/index.ts";
 import { ApiError } from "../../protocol/errors.ts";
 import type { SessionId } from "../../protocol/ids.ts";
 import { EventPage, NativePage } from "../../protocol/resources.ts";
@@ -18,8 +19,10 @@ const MAX_LIMIT = 10_000;
 const limit = integer({ min: 1, max: MAX_LIMIT }).default(DEFAULT_LIMIT);
 const includeRaw = flag.default(false).describe("Fills `raw` with the native line that caused the event.");
 
+const dialects = projections.filter(({ form }) => form === "json").map(({ name }) => name);
+
 const format = z
-  .enum(["universal", "opencode", "takopi"])
+  .enum(["universal", ...dialects])
   .default("universal")
   .describe("In whose words the events are told. `id:` stays the sequence of the universal event.");
 

@@ -1,7 +1,7 @@
 /** The dialects that the server renders: OpenCode's from checkpoints, the others from the first event. */
 import type { Fold } from "../../core/fold.ts";
+import type { Projection } from "../../core/projection.ts";
 import type { OpenCodeEvent } from "../../dialects/opencode.ts";
-import type { Projection } from "../../projections/index.ts";
 import {
   defaultOptions,
   type OpenCodeOptions,

@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Adapter } from "../../../src/core/adapter.ts";
 import type { Recorded } from "../../../src/core/convert.ts";
-import { openCodeProblems, sessionsOf, takopiProblems, toOpenCode, toTakopi } from "../../support/dialects.ts";
+import { problemsOf, sessionsOf } from "../../support/dialects.ts";
 import { transcripts } from "../../support/transcripts.ts";
 
 const agents = [...new Set(transcripts.map(({ adapter }) => adapter.agent))].map((agent) => ({
@@ -14,10 +14,7 @@ const agents = [...new Set(transcripts.map(({ adapter }) => adapter.agent))].map
 }));
 
 function problems(adapter: Adapter, recording: readonly Recorded[]): string[] {
-  return sessionsOf({ adapter, recording }).flatMap((events) => [
-    ...openCodeProblems(toOpenCode(events)),
-    ...takopiProblems(toTakopi(events)),
-  ]);
+  return sessionsOf({ adapter, recording }).flatMap(problemsOf);
 }
 
 /** Long recordings are cut at every so many lines, so that the whole stays quick. */

@@ -1,19 +1,15 @@
-/** What a stream of OpenCode events must keep. Native OpenCode breaks some of these; Franca's retelling does not. */
-import type { OpenCodeAssistantMessage, OpenCodeEvent, OpenCodePart, OpenCodeToolPart } from "../dialects/opencode.ts";
+/** What a stream of OpenCode events must keep. Native OpenCode breaks some of these; Franca's rendering does not. */
+import type { Checker as AnyChecker, Rule } from "../../core/lint.ts";
+import type {
+  OpenCodeAssistantMessage,
+  OpenCodeEvent,
+  OpenCodePart,
+  OpenCodeToolPart,
+} from "../../dialects/opencode.ts";
 
-/** A rule in words, and the fold that finds where a stream breaks it. Its outputs are sentences. */
-export interface OpenCodeRule {
-  readonly id: string;
-  readonly says: string;
-  readonly check: () => Checker;
-}
+type Checker = AnyChecker<OpenCodeEvent>;
 
-interface Checker {
-  readonly step: (event: OpenCodeEvent) => readonly string[];
-  readonly end?: () => readonly string[];
-}
-
-export const openCodeRules: readonly OpenCodeRule[] = [
+export const openCodeRules: readonly Rule<OpenCodeEvent>[] = [
   {
     id: "opencode.busy-once",
     says: "A session becomes busy once per turn, and again only after a retry.",

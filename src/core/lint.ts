@@ -1,4 +1,4 @@
-/** What a rule is: a sentence that a stream must keep, and a fold that finds where it does not. */
+/** What a lint rule is: a sentence that a stream must keep, and a fold that finds where it does not. */
 
 export interface Rule<Event> {
   /** `<dialect>.<name>`; also the anchor in docs/rules.md. */
@@ -77,6 +77,19 @@ function openLinter<Event>({ shape, rules, isEvent, explain }: Opening<Event>): 
         (checker.end?.() ?? []).map((message) => violation({ rule: id, message, line: null })),
       ),
   };
+}
+
+/** All that is wrong with a stream. */
+export function lint(set: RuleSet, values: Iterable<unknown>): Violation[] {
+  const linter = set.open();
+  const out: Violation[] = [];
+  let line = 0;
+  for (const value of values) {
+    line += 1;
+    out.push(...linter.step(value, line));
+  }
+  out.push(...linter.end());
+  return out;
 }
 
 const violation = (found: Omit<Violation, "docs">): Violation => ({ ...found, docs: `docs/rules.md#${found.rule}` });

@@ -1,19 +1,16 @@
 /** What a Takopi stream must keep, so that a chat bridge neither hangs nor refuses it. A run ends with `completed`. */
-import type { TakopiEvent, TakopiEventOf } from "../dialects/takopi.ts";
+import type { Checker as AnyChecker, Rule } from "../../core/lint.ts";
+import type { TakopiEvent, TakopiEventOf } from "../../dialects/takopi.ts";
 
-export interface TakopiRule {
-  readonly id: string;
-  readonly says: string;
-  readonly check: () => Checker;
-}
+type Checker = AnyChecker<TakopiEvent>;
 
-interface Checker {
-  readonly step: (event: TakopiEvent) => readonly string[];
-  readonly end?: () => readonly string[];
-}
-
-export const takopiRules: readonly TakopiRule[] = [
+export const takopiRules: readonly Rule<TakopiEvent>[] = [
   { id: "takopi.started-once", says: "A run has one `started`; without a token there is none.", check: startedOnce },
+  {
+    id: "takopi.started-first",
+    says: "Nothing of a run comes before its `started`, but a `completed` that is not ok.",
+    check: startedFirst,
+  },
   { id: "takopi.completed-last", says: "Every run ends with one `completed`.", check: completedLast },
   {
     id: "takopi.same-token",
@@ -55,6 +52,16 @@ function startedOnce(): Checker {
       const again = state.started;
       state.started = true;
       return again ? ["started is said twice in one run"] : [];
+    },
+  );
+}
+
+function startedFirst(): Checker {
+  return perRun(
+    () => ({ started: false }),
+    (state, event) => {
+      if (event.type === "started") state.started = true;
+      return event.type === "action" && !state.started ? [`action ${event.action.id} comes before started`] : [];
     },
   );
 }
