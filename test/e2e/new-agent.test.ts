@@ -28,7 +28,7 @@ test("an imaginary agent runs with its own key, and neither it nor another gets 
   offerPrograms(bin);
   const program = await withAcme(tree);
   const env = { ...keys, PATH: `${bin}:/usr/bin:/bin` };
-  const { url } = await serve({ home, program, args: ["--port", "0"], env });
+  const { url } = await serve({ home, executable: program, args: ["--port", "0"], env });
   const client = connect({ url, token: keys.FRANCA_TOKEN });
 
   const known = (await client.agents()).filter(({ id }) => ["acme", "claude"].includes(id));
