@@ -99,7 +99,7 @@ function openAdapter<Line, State>(definition: AdapterDefinition<Line, State>): R
   return {
     step(input) {
       if (isKnown(input)) return adapter.step(state, input);
-      // What we said ourselves and the adapter does not know of says nothing new.
+      // What we said ourselves and the adapter does not know of is ignored.
       if (input.type !== "line" || input.from === "host") return [];
       return [unparsed({ agent, line: input.line })];
     },

@@ -133,7 +133,7 @@ function rowsOf({ input, readers, open }: Reading): LaneRow[] {
   }
   if (rows.length > 0 || input.native === undefined) return rows;
   const cells = readers.map(() => noCell);
-  return [{ line, native, universal: "", cells, busy: open.size > 0, why: "says nothing new" }];
+  return [{ line, native, universal: "", cells, busy: open.size > 0, why: "ignored line" }];
 }
 
 const noCell: LaneCell = { text: "", isEdge: false };

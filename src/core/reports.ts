@@ -185,7 +185,7 @@ function onEnd(state: MachineState, out: MachineOutput[], report: EndReport): vo
     finishTurn(state, out, { reason: "aborted", evidence: "signal", error: null });
     return;
   }
-  // A second word that it is over says nothing new.
+  // A second word that it is over is ignored.
   if (turn.end !== null) return;
   turn.end = { reason: report.reason, error };
   if (!isNatural(report)) finishAsSignalled(state, out, { turn, evidence: "signal" });

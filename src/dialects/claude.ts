@@ -303,7 +303,7 @@ export type ClaudeLine =
   | ClaudeControlCancel
   | ClaudeQuiet;
 
-/** Lines that say nothing new, or nothing about the conversation. `docs/agents/claude.md` says why for each. */
+/** Lines that are ignored, or nothing about the conversation. `docs/agents/claude.md` says why for each. */
 export const quietTypes = [
   "keep_alive",
   "tool_progress",

@@ -150,7 +150,7 @@ function rulesPage(): string {
     "",
     marker,
     "",
-    "What a stream keeps, so that whoever listens can rely on it. `franca lint` checks any stream, from us or from anybody:",
+    "What clients can rely on in every stream. `franca lint` checks any stream, ours or not:",
     "",
     "```sh",
     "franca convert --from claude recording.jsonl | franca lint",

@@ -89,7 +89,7 @@ export interface State {
   waiting: Waiting[];
   /** This version names on a result the messages it answers. */
   namesMessages: boolean;
-  /** A result has come and nothing else since: another one says nothing new. */
+  /** A result has come and nothing else since: another one is ignored. */
   settled: boolean;
   /** What the last error the CLI wrote in the model's place was called. */
   lastError: string | null;
@@ -101,7 +101,7 @@ export interface State {
   rejected: boolean;
   /** Tokens told by model steps since the last result. */
   counted: Tokens;
-  /** Lines with these ids were read: a repeat says nothing new. */
+  /** Lines with these ids were read: a repeat is ignored. */
   readonly seen: Set<string>;
   lastUuid: string | null;
   made: number;

@@ -80,7 +80,7 @@ function onLine(state: State, line: ClaudeLine): (Report | Send)[] {
     case "control_cancel_request":
       return onControlCancel(state, line.request_id);
     default:
-      // The quiet ones: they say nothing new (docs/agents/claude.md).
+      // The quiet ones: they are ignored (docs/agents/claude.md).
       return [];
   }
 }

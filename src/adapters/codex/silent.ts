@@ -1,4 +1,4 @@
-/** The notifications that say nothing new, each with the reason. What is neither here nor translated is unparsed. */
+/** The notifications that are ignored, each with the reason. What is neither here nor translated is unparsed. */
 
 export const silentNotifications: Readonly<Record<string, string>> = {
   "thread/status/changed": "Turns and requests say it themselves.",

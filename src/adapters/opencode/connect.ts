@@ -217,7 +217,7 @@ function isReadMessage(value: unknown): value is ReadMessage {
   return isOpenCodeMessage(value.info) && Array.isArray(value.parts) && value.parts.every(isOpenCodePart);
 }
 
-/** The messages as they stand, told as if their events had come: what is known already says nothing new. */
+/** The messages as they stand, told as if their events had come: what is known already is ignored. */
 function onMessages(state: State, { body, at }: { body: unknown; at: number }): Out {
   const read = messagesIn(body);
   return read.slice(firstNew(state, read)).flatMap(({ info, parts }) => {

@@ -1,5 +1,5 @@
 /**
- * Lines of OpenCode that say nothing new about a conversation, each with the reason. `docs/agents/opencode.md` lists
+ * Lines of OpenCode that are ignored about a conversation, each with the reason. `docs/agents/opencode.md` lists
  * them.
  */
 import type { OpenCodeServerEventName, OpenCodeSessionEvent } from "../../dialects/opencode.ts";

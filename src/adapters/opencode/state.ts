@@ -105,7 +105,7 @@ export interface State {
   olderMessages: Map<string, Message>;
   /** Parts that are still being written. */
   readonly parts: Map<string, Part>;
-  /** Parts that are done, of this turn and of the one before: late repetitions say nothing new. */
+  /** Parts that are done, of this turn and of the one before: late repetitions are ignored. */
   done: Set<string>;
   olderDone: Set<string>;
   /** What the next prompts are sent with. */
