@@ -40,13 +40,14 @@ Examples:
 async function convert(file: string, flags: Flags): Promise<void> {
   const output = openOutput();
   const renderer = openRenderer(flags);
-  let converter = flags.from === "auto" ? null : startConverter(knownAdapter(flags.from), flags);
+  const given = flags.from === "auto" ? null : knownAdapter(flags.from);
+  let converter: Converter | null = null;
   let waiting: Recorded[] = [];
   for await (const line of readLines(file)) {
     const recorded = parse(line);
     if (recorded === null) continue;
     waiting.push(recorded);
-    converter ??= recognise(recorded, flags);
+    converter ??= given === null ? recognise(recorded, flags) : formOf(given, { recorded, flags });
     if (converter === null && waiting.length > AUTO_LINES) throw unrecognised();
     if (converter === null) continue;
     for (const entry of waiting) await output.write(renderer.render(converter.step(entry)));
@@ -78,6 +79,14 @@ function knownAdapter(agent: string): Adapter {
   if (adapter !== null) return adapter;
   const known = adapters.map((one) => one.agent).join(", ");
   throw new UsageError(`Cannot read ${agent}. --from takes ${known}, or auto.`);
+}
+
+/** An agent may print more than one format (`opencode run`, `codex exec`): the first line tells which it is. */
+function formOf(given: Adapter, { recorded, flags }: { recorded: Recorded; flags: Flags }): Converter {
+  const other = adapters.find((one) => {
+    return one.formOf === given.agent && recorded.type === "line" && one.recognises(recorded.line);
+  });
+  return startConverter(other ?? given, flags);
 }
 
 /** The first line that could only be one agent's decides. */

@@ -40,6 +40,8 @@ export interface AdapterDefinition<Line, State> {
   readonly route?: (line: Line) => Route;
   /** A format for `convert` only: there is nothing to launch. */
   readonly offline?: boolean;
+  /** The agent that prints this format beside its own: `convert --from` that agent reads it too. */
+  readonly formOf?: string;
 }
 
 /** An adapter with its own types hidden, so that a table can hold them all. */
@@ -61,6 +63,7 @@ export interface Adapter {
   readonly folder: { readonly lookFor: readonly string[] } | null;
   readonly route: ((value: unknown) => Route) | null;
   readonly offline: boolean;
+  readonly formOf: string | null;
 }
 
 /** Takes lines as parsed JSON of any shape; one that does not fit comes back as `unparsed`, so it never throws. */
@@ -86,6 +89,7 @@ export function defineAdapter<Line, State>(definition: AdapterDefinition<Line, S
     trial: definition.trial ?? null,
     folder: definition.folder ?? null,
     offline: definition.offline ?? false,
+    formOf: definition.formOf ?? null,
     route: route === undefined ? null : (value) => (isNative(value) ? route(value) : { thread: null }),
     open: () => openAdapter(definition),
   };

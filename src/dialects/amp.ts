@@ -17,7 +17,9 @@ import {
 } from "./shape.ts";
 
 const text = z.string();
+const id = text.optional();
 const count = z.number().optional();
+const Texts = z.array(z.looseObject({ type: text, text: text.optional() }));
 
 const Block = z.discriminatedUnion("type", [
   z.looseObject({ type: z.literal("text"), text }),
@@ -34,7 +36,7 @@ const UserBlock = z.discriminatedUnion("type", [
     type: z.literal("tool_result"),
     tool_use_id: text,
     /** Mostly JSON in a string. */
-    content: z.union([text, z.array(z.looseObject({ type: text, text: text.optional() }))]),
+    content: z.union([text, Texts]),
     is_error: z.boolean().optional(),
   }),
 ]);
@@ -87,11 +89,32 @@ export const AmpLine = z.discriminatedUnion("type", [
     result: text.optional(),
     error: text.optional(),
   }),
+  // The words of the older protocol, as other projects document it: one line for each message, call, result and end.
+  z.looseObject({ type: z.literal("message"), id, role: text.optional(), content: z.union([text, Texts]).optional() }),
+  z.looseObject({
+    type: z.literal("tool_call"),
+    id,
+    tool_call: z.looseObject({ id, name: text, arguments: z.unknown().optional() }).optional(),
+    name: text.optional(),
+    arguments: z.unknown().optional(),
+  }),
+  z.looseObject({
+    type: z.literal("tool_result"),
+    id,
+    tool_call_id: text.optional(),
+    tool_call: z.looseObject({ id }).optional(),
+    content: z.union([text, Texts]).optional(),
+    is_error: z.boolean().optional(),
+  }),
+  z.looseObject({ type: z.literal("error"), id, error: text.optional(), content: text.optional() }),
+  z.looseObject({ type: z.literal("done"), id }),
 ]);
 export type AmpLine = z.infer<typeof AmpLine>;
 export type AmpLineOf<Type extends AmpLine["type"]> = Extract<AmpLine, { type: Type }>;
 
 const optionalText = optional(isString);
+const isWords = anyOf(isString, isListOf(fields({ type: isString, text: optionalText })));
+const ofLine = { id: optionalText };
 
 const isBlock = byTag("type", {
   text: fields({ text: isString }),
@@ -105,7 +128,7 @@ const isUserBlock = byTag("type", {
   image: isAnything,
   tool_result: fields({
     tool_use_id: isString,
-    content: anyOf(isString, isListOf(fields({ type: isString, text: optionalText }))),
+    content: isWords,
     is_error: optional(isBoolean),
   }),
 });
@@ -142,6 +165,21 @@ const checks: Readonly<Record<AmpLine["type"], Check>> = {
     result: optionalText,
     error: optionalText,
   }),
+  message: fields({ ...ofLine, role: optionalText, content: optional(isWords) }),
+  tool_call: fields({
+    ...ofLine,
+    name: optionalText,
+    tool_call: optional(fields({ id: optionalText, name: isString })),
+  }),
+  tool_result: fields({
+    ...ofLine,
+    tool_call_id: optionalText,
+    tool_call: optional(fields({ id: optionalText })),
+    content: optional(isWords),
+    is_error: optional(isBoolean),
+  }),
+  error: fields({ ...ofLine, error: optionalText, content: optionalText }),
+  done: fields(ofLine),
 };
 const line = byTag("type", checks);
 

@@ -1,7 +1,15 @@
 /**
  * Is this a line of Claude Code? Checks the tag and the fields we read; the schema in `claude-schema.ts` must agree.
  */
-import { type ClaudeBlock, type ClaudeLine, noticeSubtypes, quietSubtypes, quietTypes } from "./claude.ts";
+import {
+  type ClaudeBlock,
+  type ClaudeLine,
+  type ClaudeResult,
+  type ClaudeResultLine,
+  noticeSubtypes,
+  quietSubtypes,
+  quietTypes,
+} from "./claude.ts";
 import {
   anyOf,
   byTag,
@@ -51,6 +59,12 @@ export function readBlock(value: unknown): ClaudeBlock {
     return { type, source: { data: stringOf(data), media_type: stringOf(media_type) } };
   }
   return { type: "other", native: value };
+}
+
+/** A result with what it leaves out: without a word of an error, all went well. */
+export function readResult(line: ClaudeResultLine): ClaudeResult {
+  const { subtype = line.error === undefined ? "success" : "error_during_execution" } = line;
+  return { ...line, subtype, is_error: line.is_error ?? subtype.startsWith("error") };
 }
 
 const optionalText = optional(isString);
@@ -137,7 +151,7 @@ const systems: Readonly<Record<string, Check>> = {
 const streams: Readonly<Record<string, Check>> = {
   message_start: fields({ message: fields({ id: isString, usage: optional(usage) }) }),
   content_block_start: fields({ index: isNumber, content_block: isShape }),
-  content_block_delta: fields({ index: isNumber, delta: isShape }),
+  content_block_delta: fields({ index: count, delta: optional(isShape) }),
   content_block_stop: fields({ index: isNumber }),
   message_delta: fields({ delta: fields({ stop_reason: nullish(isString) }), usage: optional(usage) }),
   message_stop: isAnything,
@@ -156,7 +170,7 @@ const types: Readonly<Record<string, Check>> = {
   assistant: fields({
     ...scoped,
     message: fields({
-      id: isString,
+      id: optionalText,
       model: optionalText,
       content: Array.isArray,
       stop_reason: nullish(isString),
@@ -177,9 +191,10 @@ const types: Readonly<Record<string, Check>> = {
     ...errors,
     session_id: optionalText,
     startup_failure_reason: optionalText,
-    subtype: isString,
-    is_error: isBoolean,
+    subtype: optionalText,
+    is_error: optional(isBoolean),
     result: optionalText,
+    error: optionalText,
     errors: optional(Array.isArray),
     stop_reason: nullish(isString),
     terminal_reason: optionalText,

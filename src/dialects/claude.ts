@@ -61,7 +61,7 @@ interface Scoped extends Common {
 export interface ClaudeAssistant extends Scoped {
   readonly type: "assistant";
   readonly message: {
-    readonly id: string;
+    readonly id?: string;
     readonly model?: string;
     readonly content: readonly unknown[];
     readonly stop_reason?: string | null;
@@ -81,6 +81,7 @@ export interface ClaudeUser extends Scoped {
   readonly message: { readonly content: string | readonly unknown[] };
   readonly isReplay?: boolean;
   readonly isSynthetic?: boolean;
+  readonly isMeta?: boolean;
   readonly tool_use_result?: unknown;
   readonly tool_result_meta?: readonly unknown[];
 }
@@ -88,7 +89,7 @@ export interface ClaudeUser extends Scoped {
 export type ClaudeStreamEvent =
   | { readonly type: "message_start"; readonly message: { readonly id: string; readonly usage?: ClaudeUsage } }
   | { readonly type: "content_block_start"; readonly index: number; readonly content_block: JsonObject }
-  | { readonly type: "content_block_delta"; readonly index: number; readonly delta: JsonObject }
+  | { readonly type: "content_block_delta"; readonly index?: number; readonly delta?: JsonObject }
   | { readonly type: "content_block_stop"; readonly index: number }
   | {
       readonly type: "message_delta";
@@ -104,11 +105,18 @@ export interface ClaudeStream extends Scoped {
   readonly api_message_id?: string;
 }
 
+/** A result as it is printed: documents leave out what says that all went well. */
+export type ClaudeResultLine = Omit<ClaudeResult, "subtype" | "is_error"> & {
+  readonly subtype?: string;
+  readonly is_error?: boolean;
+};
+
 export interface ClaudeResult extends Common {
   readonly type: "result";
   readonly subtype: string;
   readonly is_error: boolean;
   readonly result?: string;
+  readonly error?: string;
   readonly errors?: readonly unknown[];
   readonly stop_reason?: string | null;
   readonly terminal_reason?: string;
@@ -293,7 +301,7 @@ export type ClaudeLine =
   | ClaudeAssistant
   | ClaudeUser
   | ClaudeStream
-  | ClaudeResult
+  | ClaudeResultLine
   | ClaudeToolUseLine
   | ClaudeToolResultLine
   | ClaudeLifecycle

@@ -4,7 +4,6 @@
  */
 import { z } from "zod";
 import { openCodeServerEventNames } from "./opencode.ts";
-import { openCodeRunParts } from "./opencode-run.ts";
 
 const fields = z.record(z.string(), z.unknown());
 const call = z.object({ callID: z.string() });
@@ -177,18 +176,46 @@ export const OpenCodeLineSchema = z.union([
   payload,
 ]);
 
-const carrying = (type: keyof typeof openCodeRunParts) =>
-  z.object({
-    type: z.literal(type),
-    sessionID: z.string(),
-    part: OpenCodePartSchema.refine((part) => part.type === openCodeRunParts[type]),
-  });
+const text = z.string().optional();
+const count = z.number().optional();
 
-export const OpenCodeRunLineSchema = z.union([
-  carrying("step_start"),
-  carrying("step_finish"),
-  carrying("text"),
-  carrying("reasoning"),
-  carrying("tool_use"),
-  z.object({ type: z.literal("error"), sessionID: z.string(), error: OpenCodeErrorSchema }),
+const carrying = <Fields extends z.ZodRawShape>(type: string, fields: Fields) =>
+  z.object({ id: text, messageID: text, sessionID: text, type: z.literal(type).optional(), ...fields });
+const runLine = <Type extends string, Fields extends z.ZodRawShape>(type: Type, fields: Fields) =>
+  z.object({ type: z.literal(type), sessionID: text, ...fields });
+const runWords = { text: z.string(), time: fields.optional() };
+
+export const OpenCodeRunLineSchema = z.discriminatedUnion("type", [
+  runLine("step_start", { part: carrying("step-start", {}).optional() }),
+  runLine("step_finish", {
+    part: carrying("step-finish", {
+      reason: text,
+      cost: count,
+      tokens: z
+        .object({
+          input: count,
+          output: count,
+          reasoning: count,
+          cache: z.object({ read: count, write: count }).optional(),
+        })
+        .optional(),
+    }).optional(),
+  }),
+  runLine("text", { part: carrying("text", runWords) }),
+  runLine("reasoning", { part: carrying("reasoning", runWords) }),
+  runLine("tool_use", {
+    part: carrying("tool", {
+      callID: text,
+      tool: z.string(),
+      state: z.object({
+        status: z.enum(["pending", "running", "completed", "error"]),
+        input: fields.optional(),
+        output: text,
+        error: text,
+        title: text,
+        metadata: fields.optional(),
+      }),
+    }),
+  }),
+  runLine("error", { error: OpenCodeErrorSchema }),
 ]);

@@ -52,7 +52,7 @@ const storyOf = (events: readonly UniversalEvent[]) =>
     return [{ kind, role, status, content }];
   });
 
-const onCommandLine = transcripts.filter(({ name }) => !/b1-|b2-|k1-|j1-|e1-|e2-/.test(name));
+const onCommandLine = transcripts.filter(({ name }) => !/b1-|b2-|k1-|j1-|e1-|e2-|document-/.test(name));
 
 describe("through the daemon", () => {
   test.each(onCommandLine)("$name", async ({ name, about, adapter, recording }) => {

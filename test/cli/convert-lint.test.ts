@@ -55,6 +55,20 @@ describe("convert", () => {
     expect(stdout).toBe(readFileSync(join(root, "transcripts", "mock", "tool", "takopi.jsonl"), "utf8"));
   });
 
+  test("reads each format that an agent prints under the agent's own name", async () => {
+    const formats = [
+      { from: "opencode", folder: "opencode-run/document-run" },
+      { from: "codex", folder: "codex-exec/resume" },
+      { from: "opencode", folder: "opencode/document-part-first" },
+    ];
+    for (const { from, folder } of formats) {
+      const file = join(root, "transcripts", folder, "native.jsonl");
+      const { code, stdout } = await franca(["convert", "--from", from, file]);
+      const events = readFileSync(join(root, "transcripts", folder, "events.jsonl"), "utf8");
+      expect({ folder, code, stdout }).toEqual({ folder, code: 0, stdout: events });
+    }
+  });
+
   test("names broken lines by their number, and converts the rest", async () => {
     const lines = native("echo").trim().split("\n");
     const { code, stdout, stderr } = await franca(

@@ -20,6 +20,7 @@ import {
 } from "../../core/report-builders.ts";
 import type { AmpBlock, AmpLine, AmpLineOf } from "../../dialects/amp.ts";
 import type { ContentPart, Subagent } from "../../protocol/items.ts";
+import { asToolResult, asToolUse, onError, onMessage } from "./documented.ts";
 import { callPart, resultContent, type ToolResult, type ToolUse, todosOf } from "./tools.ts";
 
 interface State {
@@ -31,10 +32,12 @@ interface State {
   readonly subagents: Set<string>;
   /** Prompts come on its stdin: then there is no result between turns, and the model's last word is the end. */
   streamed: boolean;
+  /** The model's last message ended its turn, and no result has said so. */
+  answered: boolean;
 }
 
 export const adapter: Fold<AdapterInput<AmpLine>, Report | Send, State> = {
-  start: () => ({ born: null, messages: 0, calls: new Map(), subagents: new Set(), streamed: false }),
+  start: () => ({ born: null, messages: 0, calls: new Map(), subagents: new Set(), streamed: false, answered: false }),
   step(state, input) {
     switch (input.type) {
       case "line":
@@ -81,6 +84,34 @@ function onLine(state: State, { line, at }: { line: AmpLine; at: number }): Repo
     case "result":
       return onResult(state, line);
     default:
+      return onDocumented(state, line);
+  }
+}
+
+function onDocumented(
+  state: State,
+  line: AmpLineOf<"message" | "tool_call" | "tool_result" | "error" | "done">,
+): Report[] {
+  switch (line.type) {
+    case "message":
+      return onMessage(line, nextMessage(state));
+    case "tool_call": {
+      const message_id = nextMessage(state);
+      const place = { message_id: undefined, subagent: undefined };
+      const parent = `${message_id}/empty`;
+      const use = asToolUse(line, `${message_id}/call`);
+      const call = onToolUse(state, { use, place, parent });
+      return [...emptyMessage({ ...place, key: parent }, { synthetic: true }), ...call];
+    }
+    case "tool_result": {
+      const [oldest = `${nextMessage(state)}/call`] = state.calls.keys();
+      return onToolResult(state, asToolResult(line, oldest));
+    }
+    case "error":
+      return onError(line);
+    case "done":
+      return [{ type: "end", reason: "completed" }];
+    default:
       return unreachable(line);
   }
 }
@@ -99,7 +130,7 @@ function nextMessage(state: State): string {
 
 /** Where a block stands: its native message, which has no id of its own, and the subagent that said it. */
 interface Place {
-  readonly message_id: string;
+  readonly message_id: string | undefined;
   readonly subagent: Subagent | undefined;
 }
 
@@ -137,8 +168,10 @@ function onAssistant(state: State, line: AmpLineOf<"assistant">): Report[] {
   }
   // Quirk: with prompts on stdin only the last message's stop reason tells the end
   // (transcripts/amp/b1-stream-input-multi-turn).
-  const isLast = state.streamed && stop_reason === "end_turn" && subagent === undefined;
-  if (isLast) out.push({ type: "end", reason: "completed" });
+  if (stop_reason === "end_turn" && subagent === undefined) {
+    if (state.streamed) out.push({ type: "end", reason: "completed" });
+    else state.answered = true;
+  }
   return out;
 }
 
@@ -165,6 +198,9 @@ function onUser(state: State, line: AmpLineOf<"user">): Report[] {
     if (block.type === "tool_result") out.push(...onToolResult(state, block));
   }
   if (texts.length === 0) return out;
+  // Quirk: the CLI of January 2026 prints no result between turns when prompts come on stdin.
+  if (state.answered && subagent === undefined) out.push({ type: "end", reason: "completed" });
+  state.answered = false;
   const key = nextMessage(state);
   const place = { message_id: key, subagent };
   if (subagent === undefined) out.push({ type: "begin", origin: "user" });
@@ -213,6 +249,7 @@ const NEEDS_APPROVAL = /require user approval/;
 /** The end of the process. Errors come with exit code 0, so only this line tells them. */
 function onResult(state: State, { is_error, error, result, subtype }: AmpLineOf<"result">): Report[] {
   state.streamed = false;
+  state.answered = false;
   if (!is_error) return [{ type: "end", reason: "completed" }];
   const message = error ?? result ?? subtype;
   if (CANCELLED.test(message)) return [{ type: "end", reason: "aborted" }];

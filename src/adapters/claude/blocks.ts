@@ -37,10 +37,14 @@ export function onAssistant(state: State, line: ClaudeAssistant): Report[] {
   // Told as a whole and never streamed: its usage is final, where the stream's would have said so.
   const final = isString(stop_reason) && !message.streamed && line.message.model !== SYNTHETIC;
   if (final && usage !== undefined && usage !== null && subagent === undefined) {
-    out.push(...stepUsage(state, { message_id: id, finish: stop_reason, usage }));
+    out.push(...stepUsage(state, { message_id: id ?? null, finish: stop_reason, usage }));
   }
+  // Streamed without a name and told as a whole: what comes next is another message.
+  if (message.id === null && message === state.streaming && !hasOpen(message)) state.streaming = null;
   return out;
 }
+
+const hasOpen = ({ blocks }: Message): boolean => [...blocks.values()].some(({ open }) => open);
 
 export function onStream(state: State, line: ClaudeStream): Report[] {
   const { event } = line;
@@ -59,7 +63,7 @@ export function onStream(state: State, line: ClaudeStream): Report[] {
     case "content_block_start":
       return onBlockStart(state, { message, index: event.index, block: event.content_block });
     case "content_block_delta":
-      return onBlockDelta(state, { message, index: event.index, delta: event.delta });
+      return onBlockDelta(state, { message, index: event.index ?? latestBlock(message), delta: event.delta ?? {} });
     case "message_delta": {
       const { stop_reason } = event.delta;
       if (!isString(stop_reason)) return [];
@@ -77,6 +81,9 @@ export function onStream(state: State, line: ClaudeStream): Report[] {
       return [];
   }
 }
+
+/** The block that is being written, for pieces that do not say which they belong to. */
+const latestBlock = ({ next }: Message): number => Math.max(0, next - 1);
 
 /** Streamed blocks of which the whole never came: broken off. */
 export function failOpen(message: Message | null): Report[] {
@@ -99,13 +106,18 @@ function streamed(state: State, line: ClaudeStream): Message | null {
   return state.streaming;
 }
 
-function messageFor(state: State, { id, subagent }: { id: string; subagent: Subagent | undefined }): Message {
-  const known = state.messages.get(id);
+function messageFor(
+  state: State,
+  { id, subagent }: { id: string | undefined; subagent: Subagent | undefined },
+): Message {
+  const known = id === undefined ? undefined : state.messages.get(id);
   if (known !== undefined) return known;
   const nameless = state.streaming;
   const message =
-    nameless !== null && nameless.id === null && subagent === undefined ? nameless : newMessage({ id, subagent });
-  state.messages.set(id, message);
+    nameless !== null && nameless.id === null && subagent === undefined
+      ? nameless
+      : newMessage({ id: id ?? null, subagent });
+  if (id !== undefined) state.messages.set(id, message);
   return message;
 }
 

@@ -79,6 +79,7 @@ function failed(line: ClaudeResult, known: { code: string; message?: string }): 
 
 function messageOf(line: ClaudeResult): string {
   if (line.result !== undefined && line.result !== "") return line.result;
+  if (line.error !== undefined && line.error !== "") return line.error;
   // Diagnostics of the CLI for itself are not for people.
   const errors = (line.errors ?? []).filter(isString).filter((error) => !error.startsWith("[ede_diagnostic]"));
   if (errors.length > 0) return errors.join("\n");

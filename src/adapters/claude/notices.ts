@@ -99,7 +99,7 @@ function onBoundary(state: State, { uuid, compact_metadata = {} }: ClaudeBoundar
   const { trigger, pre_tokens, post_tokens } = compact_metadata;
   const sizes = pre_tokens === undefined ? "" : `${pre_tokens} tokens before, ${post_tokens ?? "unknown"} after`;
   const detail = [trigger ?? "", sizes].filter((text) => text !== "").join(": ");
-  return notice({ key: uuid ?? madeKey(state, "compaction"), label: "compacted", detail });
+  return notice({ ...namedBy(state, { uuid, name: "compaction" }), label: "compacted", detail });
 }
 
 const hookHead = ({ hook_id, hook_name }: { hook_id: string; hook_name: string }): ItemHead =>
@@ -115,19 +115,27 @@ function onHookResponse(line: ClaudeHookResponse): Report {
 const noticesWithModel: readonly string[] = ["model_fallback", "model_refusal_fallback", "model_consent_fallback"];
 
 function onNotice(state: State, line: ClaudeNotice): Report[] {
-  const key = line.uuid ?? madeKey(state, "notice");
+  const named = namedBy(state, { uuid: line.uuid, name: "notice" });
   const detail = line.content ?? line.text ?? "";
   if (line.subtype === "local_command" || line.subtype === "local_command_output") {
-    return commandOutput(state, { key, text: detail });
+    return commandOutput(state, { ...named, text: detail });
   }
-  const out = notice({ key, label: line.subtype, detail });
+  const out = notice({ ...named, label: line.subtype, detail });
   if (noticesWithModel.includes(line.subtype) && line.fallback_model !== undefined) {
     out.push({ type: "session", model: line.fallback_model });
   }
   return out;
 }
 
-export const notice = (status: { key: string; label: string; detail: string }): Report[] => whole(statusHead(status));
+/** The line's own id, or a key of ours that is never shown as the agent's. */
+export const namedBy = (state: State, { uuid, name }: { uuid: string | undefined; name: string }) => ({
+  key: uuid ?? madeKey(state, name),
+  native_item_id: uuid ?? null,
+});
+
+export const notice = (
+  status: Pick<ItemHead, "key" | "native_item_id"> & { label: string; detail: string },
+): Report[] => whole(statusHead(status));
 
 const noticeNames: ReadonlySet<string> = new Set(noticeSubtypes);
 

@@ -134,9 +134,46 @@ function askPermission(
   ];
 }
 
-function ask(state: State, { key, call, input }: Asking): Report[] {
-  const given = Array.isArray(input.questions) ? input.questions.filter(isShape) : [];
-  const questions = given.map(
+/** A question that nobody was asked through us: only the tool's call and its result show it. */
+export function questionSeen({
+  call,
+  input,
+  told,
+  output,
+  failed,
+}: {
+  readonly call: string;
+  readonly input: unknown;
+  readonly told: unknown;
+  readonly output: string;
+  readonly failed: boolean;
+}): Report[] {
+  const questions = questionsIn(shapeOf(input));
+  const given = shapeOf(shapeOf(told).answers);
+  const answers = questions.map(({ question, options }) =>
+    splitLabels(
+      given[question] ?? answerIn(output, question),
+      options.map(({ label }) => label),
+    ),
+  );
+  const key = `${call}/question`;
+  return [
+    { type: "question", key, questions, call_id: call },
+    { type: "question.answered", key, answers: failed ? null : answers },
+  ];
+}
+
+/** The result says it in a sentence: `"question"="answer"`. A result that is no such sentence is the answer. */
+function answerIn(output: string, question: string): string {
+  const from = output.indexOf(`"${question}"="`);
+  if (from === -1) return output;
+  const rest = output.slice(from + question.length + 4);
+  const end = rest.indexOf('"');
+  return end === -1 ? rest : rest.slice(0, end);
+}
+
+const questionsIn = (input: JsonObject): Question[] =>
+  (Array.isArray(input.questions) ? input.questions.filter(isShape) : []).map(
     (one, index): Question => ({
       id: String(index + 1),
       ...defined({ header: stringOf(one.header) }),
@@ -146,6 +183,9 @@ function ask(state: State, { key, call, input }: Asking): Report[] {
       custom: true,
     }),
   );
+
+function ask(state: State, { key, call, input }: Asking): Report[] {
+  const questions = questionsIn(input);
   const known = questions.map(
     ({ question, options }): AskedQuestion => ({ question, labels: options.map(({ label }) => label) }),
   );

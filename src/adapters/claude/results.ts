@@ -7,6 +7,7 @@ import { readBlock } from "../../dialects/claude-guard.ts";
 import { isShape, isString } from "../../dialects/shape.ts";
 import type { ContentPart, Subagent } from "../../protocol/items.ts";
 import { fileRefs } from "./files.ts";
+import { questionSeen } from "./permissions.ts";
 import type { State } from "./state.ts";
 import { onAgentResult } from "./tasks.ts";
 import { onTodoTool } from "./todos.ts";
@@ -35,6 +36,9 @@ export function onToolResult(state: State, { block, told, meta, subagent }: Told
   ];
   const denied = failed && wasDenied({ meta, output });
   const out: Report[] = denied ? denial(state, { call, output }) : [];
+  if (name === "AskUserQuestion" && !state.askedCalls.has(call)) {
+    out.push(...questionSeen({ call, input: tool?.input, told, output, failed }));
+  }
   out.push({
     type: "close",
     key: resultKey(call),

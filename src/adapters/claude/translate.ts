@@ -2,18 +2,18 @@
 import type { AdapterInput, Exit, Send } from "../../core/agent-io.ts";
 import { type Fold, unreachable } from "../../core/fold.ts";
 import type { Report } from "../../core/report.ts";
-import type { ClaudeAssistant, ClaudeInit, ClaudeLine, ClaudeResult, ClaudeUser } from "../../dialects/claude.ts";
-import { readBlock } from "../../dialects/claude-guard.ts";
+import type { ClaudeAssistant, ClaudeInit, ClaudeLine, ClaudeResultLine, ClaudeUser } from "../../dialects/claude.ts";
+import { readBlock, readResult } from "../../dialects/claude-guard.ts";
 import { isString } from "../../dialects/shape.ts";
 import { onAssistant, onStream, SYNTHETIC } from "./blocks.ts";
 import { encode } from "./encode.ts";
 import { onResult } from "./end.ts";
 import { explainExit } from "./exit.ts";
 import { onLegacyResult, onLegacyUse } from "./legacy.ts";
-import { notice, onInit, onSystem } from "./notices.ts";
+import { namedBy, notice, onInit, onSystem } from "./notices.ts";
 import { onControlCancel, onControlRequest, onHostAnswer } from "./permissions.ts";
 import { onControlResponse } from "./requests.ts";
-import { forgetProcess, isRepeat, madeKey, type State, start } from "./state.ts";
+import { forgetProcess, isRepeat, type State, start } from "./state.ts";
 import { clearTodos } from "./todos.ts";
 import { onUser, sayWaiting } from "./user.ts";
 
@@ -71,7 +71,7 @@ function onLine(state: State, line: ClaudeLine): (Report | Send)[] {
     case "conversation_reset":
       return [
         ...clearTodos(state.todos),
-        ...notice({ key: uuid ?? madeKey(state, "reset"), label: "conversation_reset", detail: "" }),
+        ...notice({ ...namedBy(state, { uuid, name: "reset" }), label: "conversation_reset", detail: "" }),
       ];
     case "control_request":
       return onControlRequest(state, line);
@@ -102,7 +102,8 @@ function isForWaiting({ waiting, namesMessages }: State, { user_message_uuids = 
   return first.uuid === null || !namesMessages || user_message_uuids.includes(first.uuid);
 }
 
-function onTurnEnd(state: State, line: ClaudeResult): Report[] {
+function onTurnEnd(state: State, printed: ClaudeResultLine): Report[] {
+  const line = readResult(printed);
   const out = wake(state);
   for (const uuid of line.user_message_uuids ?? []) out.push(...sayWaiting(state, uuid));
   // With --output-format json there is no other line that tells it.

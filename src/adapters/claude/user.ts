@@ -63,21 +63,28 @@ function onText(state: State, { line, parts, subagent }: Said): Report[] {
   // The result says the same.
   if (text.startsWith(INTERRUPTED)) return [];
   const key = line.uuid ?? madeKey(state, "user");
-  if (OUTPUT.test(text)) return commandOutput(state, { key, text });
+  if (OUTPUT.test(text)) return commandOutput(state, { key, native_item_id: line.uuid ?? null, text });
   if (line.isReplay === true) return onReplay(state, { line, key, parts });
-  const user = itemHead("message", { key, role: "user", subagent, content: parts });
-  if (subagent !== undefined) return whole(user);
-  // Lines without a session id are not of a living CLI: there the user's own words look like this.
-  if (line.isSynthetic !== true && line.session_id === undefined) return whole(user);
-  return whole(itemHead("system", { key, content: parts }));
+  const named = { key, native_item_id: line.uuid ?? null };
+  // What the CLI itself puts into the conversation is marked; all else is what a person, or a calling agent, said.
+  if (subagent === undefined && (line.isSynthetic === true || line.isMeta === true)) {
+    return whole(itemHead("system", { ...named, content: parts }));
+  }
+  const said = whole(itemHead("message", { ...named, role: "user", subagent, content: parts }));
+  if (subagent !== undefined || state.working) return said;
+  state.working = true;
+  return [{ type: "begin", origin: "user" }, ...said];
 }
 
 /** What a slash command printed is an answer; what a change of the model prints repeats the answer to our request. */
-export function commandOutput(state: State, { key, text }: { key: string; text: string }): Report[] {
+export function commandOutput(
+  state: State,
+  { text, ...named }: { readonly key: string; readonly native_item_id: string | null; readonly text: string },
+): Report[] {
   const printed = (OUTPUT.exec(text)?.[2] ?? text).trim();
   const changesModel = [...state.requested.values()].includes("set_model");
   if (!state.working || changesModel || printed === "") return [];
-  return whole(itemHead("message", { key, content: [{ type: "text", text: printed }] }));
+  return whole(itemHead("message", { ...named, content: [{ type: "text", text: printed }] }));
 }
 
 /** An echo of a message: of one we know it says only that it was taken up, otherwise it is the message. */
@@ -86,7 +93,7 @@ function onReplay(
   { line, key, parts }: { line: ClaudeUser; key: string; parts: readonly ContentPart[] },
 ): Report[] {
   if (line.uuid !== undefined && state.sent.has(line.uuid)) return sayWaiting(state, line.uuid);
-  return whole(itemHead("message", { key, role: "user", content: parts }));
+  return whole(itemHead("message", { key, native_item_id: line.uuid ?? null, role: "user", content: parts }));
 }
 
 /** The CLI took up a message that a recording shows: now it is said. */
@@ -96,5 +103,6 @@ export function sayWaiting(state: State, uuid: string | null): Report[] {
   if (message === undefined) return [];
   state.waiting.splice(index, 1);
   const key = message.uuid ?? madeKey(state, "prompt");
-  return whole(itemHead("message", { key, role: "user", content: contentParts(message.content) }));
+  const named = { key, native_item_id: message.uuid };
+  return whole(itemHead("message", { ...named, role: "user", content: contentParts(message.content) }));
 }

@@ -20,4 +20,5 @@ export const codexExec = defineAdapter({
   capabilities: { ...noCapabilities, todos: true, reasoning: true },
   resumeCommand: (id) => `codex resume ${id}`,
   offline: true,
+  formOf: "codex",
 });

@@ -235,9 +235,12 @@ export function onBlockDelta(
   return [...openBlock(place, { part, raw, synthetic }), { type: "delta", key: place.key, part, delta }];
 }
 
+/** Output of a tool that was never announced opens its result: the call follows when the item is complete. */
 export function onToolDelta(state: State, place: Place, delta: string): Report[] {
-  if (state.dropped.has(place.key) || !place.thread.tools.has(place.key)) return [];
-  return [{ type: "delta", key: resultKey(place.key), part: "tool_output", delta }];
+  if (state.dropped.has(place.key)) return [];
+  const piece: Report = { type: "delta", key: resultKey(place.key), part: "tool_output", delta };
+  if (place.thread.tools.has(place.key)) return [piece];
+  return [{ type: "open", item: resultHead(named(place), nativeId(place)), synthetic: true }, piece];
 }
 
 /** What still runs when its thread's turn is over: kept as background work, or forgotten with the turn. */

@@ -23,7 +23,7 @@ import type { Todo } from "../../protocol/events.ts";
 import { onRemoved, revertOf, shareOf } from "./asks.ts";
 import { addMessage, byUser, headOf, isPast, isRoot, messageFor, onDelta, onFile, onPatch, onWords } from "./parts.ts";
 import { isQuiet } from "./quiet.ts";
-import { finishPart, isDone, messageOf, type State, threadOf } from "./state.ts";
+import { finishPart, isDone, messageOf, type State, type Thread, threadOf } from "./state.ts";
 import { childOf, hold, link, onChildCreated, openSubagent } from "./subagents.ts";
 import { onTool } from "./tools.ts";
 import { onAssistantMessage, onError, onIdle, onStatus } from "./turns.ts";
@@ -50,6 +50,59 @@ function onEvent(
   { event, session, at }: { event: OpenCodeSessionEvent; session: string; at: number },
 ): Out {
   const thread = threadOf(state, session);
+  if (state.unannounced.size > 0)
+    return [...announce(state, { event, at }), ...onAnnounced(state, { event, thread, at })];
+  return onAnnounced(state, { event, thread, at });
+}
+
+/**
+ * A part may come before its message: it waits until the message tells whose it is. What goes on as if it were known
+ * is the assistant's.
+ */
+function announce(state: State, { event, at }: { event: OpenCodeSessionEvent; at: number }): Out {
+  switch (event.type) {
+    case "message.updated": {
+      const { info } = event.properties;
+      if (!state.unannounced.has(info.id)) return [];
+      const out = onMessage(state, event);
+      return [...out, ...release(state, { messageID: info.id, at })];
+    }
+    case "message.part.delta":
+      return release(state, { messageID: event.properties.messageID, at });
+    case "session.status":
+      return event.properties.status.type === "idle" ? releaseAll(state, at) : [];
+    case "session.idle":
+      return releaseAll(state, at);
+    default:
+      return [];
+  }
+}
+
+const releaseAll = (state: State, at: number): Out =>
+  [...state.unannounced.keys()].flatMap((messageID) => release(state, { messageID, at }));
+
+function release(state: State, { messageID, at }: { messageID: string; at: number }): Out {
+  const parts = state.unannounced.get(messageID) ?? [];
+  state.unannounced.delete(messageID);
+  const [first] = parts;
+  if (first !== undefined) messageFor(state, first);
+  return parts.flatMap((part) => onPart(state, { part, at }));
+}
+
+/** Assistants say when they began to write; what has no time is the user's, or of a message yet to come. */
+function waitForMessage(state: State, part: OpenCodePart, delta: string | undefined): boolean {
+  if (messageOf(state, part.messageID) !== undefined || delta !== undefined) return false;
+  if (part.type !== "file" && (part.type !== "text" || part.time !== undefined)) return false;
+  const waiting = state.unannounced.get(part.messageID) ?? [];
+  waiting.push(part);
+  state.unannounced.set(part.messageID, waiting);
+  return true;
+}
+
+function onAnnounced(
+  state: State,
+  { event, thread, at }: { event: OpenCodeSessionEvent; thread: Thread; at: number },
+): Out {
   switch (event.type) {
     case "session.created":
     case "session.updated":
@@ -67,8 +120,10 @@ function onEvent(
       return event.properties.error === undefined ? [] : onError(state, { thread, error: event.properties.error });
     case "message.updated":
       return onMessage(state, event);
-    case "message.part.updated":
-      return onPart(state, { part: event.properties.part, delta: event.properties.delta, at });
+    case "message.part.updated": {
+      const { part, delta } = event.properties;
+      return waitForMessage(state, part, delta) ? [] : onPart(state, { part, delta, at });
+    }
     case "message.part.delta":
       return onDelta(state, event.properties);
     case "permission.asked":
@@ -217,7 +272,8 @@ function onStepFinish(state: State, part: OpenCodeStepFinishPart): Out {
   finishPart(state, { part: part.id, message: messageFor(state, part) });
   const { input, output, reasoning, cache } = part.tokens;
   const tokens = { input, output, reasoning, cache_read: cache.read, cache_write: cache.write };
-  return [stepUsage({ tokens, cost_usd: part.cost, finish: part.reason, message_id: part.messageID })];
+  const message_id = state.made.has(part.messageID) ? undefined : part.messageID;
+  return [stepUsage({ tokens, cost_usd: part.cost, finish: part.reason === "" ? undefined : part.reason, message_id })];
 }
 
 /** The conversation is being summarised; the summary itself comes as an assistant message of its own. */

@@ -50,7 +50,13 @@ export function headOf(
   { part, message }: { part: Pick<OpenCodePart, "id" | "messageID">; message: Message },
 ): Named {
   const { subagent } = threadOf(state, message.thread);
-  return { key: part.id, message_id: part.messageID, subagent: subagent ?? undefined };
+  const { made } = state;
+  return {
+    key: part.id,
+    native_item_id: made.has(part.id) ? null : part.id,
+    message_id: made.has(part.messageID) ? undefined : part.messageID,
+    subagent: subagent ?? undefined,
+  };
 }
 
 type Words = OpenCodeTextPart | OpenCodeReasoningPart;

@@ -2,7 +2,7 @@
 import type { AgentCommand } from "../../core/agent-io.ts";
 import type { LaunchOptions } from "../../core/launch.ts";
 import type { Report } from "../../core/report.ts";
-import type { OpenCodeError, OpenCodeSessionEvent } from "../../dialects/opencode.ts";
+import type { OpenCodeError, OpenCodePart, OpenCodeSessionEvent } from "../../dialects/opencode.ts";
 import type { MessagePlace } from "../../protocol/events.ts";
 import type { Subagent } from "../../protocol/items.ts";
 
@@ -138,6 +138,10 @@ export interface State {
   rereading: boolean;
   /** Heartbeats since our session last said anything. */
   silence: number;
+  /** Words and files of messages that were not announced yet, by message: nobody knows whose they are. */
+  readonly unannounced: Map<string, OpenCodePart[]>;
+  /** Ids that we made because a line had none: keys for us, never shown as the agent's. */
+  readonly made: Set<string>;
 }
 
 export const startState = (): State => ({
@@ -168,6 +172,8 @@ export const startState = (): State => ({
   gone: new Set(),
   rereading: false,
   silence: 0,
+  unannounced: new Map(),
+  made: new Set(),
 });
 
 export function threadOf(state: State, id: string): Thread {

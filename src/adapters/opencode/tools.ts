@@ -50,7 +50,10 @@ function beginTool(
 /** A message that begins with a call has no words, and the call needs a parent. */
 function parentFor(state: State, { part, message }: { part: OpenCodeToolPart; message: Message }): Report[] {
   message.latest = `${part.messageID}/empty`;
-  return emptyMessage({ ...headOf(state, { part, message }), key: message.latest }, { synthetic: false });
+  return emptyMessage(
+    { ...headOf(state, { part, message }), key: message.latest, native_item_id: null },
+    { synthetic: false },
+  );
 }
 
 const callPart = (tool: ToolOpen, rest: { arguments: string; title: string }): ToolCallPart => ({
