@@ -35,7 +35,14 @@ export interface Exit {
 }
 
 export type AdapterInput<Line> =
-  | { readonly type: "line"; readonly from: "agent" | "host"; readonly line: Line; readonly at: number }
+  | {
+      readonly type: "line";
+      readonly from: "agent" | "host";
+      readonly line: Line;
+      readonly at: number;
+      /** Its number among the native lines, for lines of a recorded host. */
+      readonly place?: number;
+    }
   | { readonly type: "command"; readonly command: AgentCommand; readonly at: number }
   /**
    * `first`: this session opened the connection; false when it joins one that is already in use. `options`: what the

@@ -62,6 +62,8 @@ type Timed<Entry> = Entry & { readonly at: number };
 
 interface Member {
   readonly session: Session;
+  /** What the host said, by line: an agent may take it up much later. Kept only where raw lines are asked for. */
+  readonly hostLines: Map<number, unknown>;
   /** Its agent has gone, and nothing was heard since. */
   gone: boolean;
 }
@@ -194,7 +196,7 @@ const isInput = (value: unknown): value is Timed<Input> => typeof value === "obj
 function open(state: State, id: string): void {
   if (state.sessions.has(id)) return;
   const session = openSession({ sessionId: nameFor(state, id), adapter: state.adapter, policy, connected: true });
-  const member: Member = { session, gone: false };
+  const member: Member = { session, hostLines: new Map(), gone: false };
   state.sessions.set(id, member);
   state.latest = id;
   const { early } = state;
@@ -257,19 +259,25 @@ function feed(state: State, member: Member, input: SessionInput): void {
   // What would have been due before this line came.
   const isDue = (due: number): boolean => due < input.at && state.clockFrom !== null && due >= state.clockFrom;
   for (let due = session.wakeAt(); due !== null && isDue(due); ) {
-    gather(state, session.step({ type: "tick", at: due }));
+    gather(state, member, session.step({ type: "tick", at: due }));
     const next = session.wakeAt();
     if (next === due) break;
     due = next;
   }
-  gather(state, session.step(input));
+  gather(state, member, session.step(input));
   member.gone = input.type === "disconnected";
 }
 
-function gather(state: State, { events, native }: SessionOutput): void {
+function gather(state: State, { hostLines }: Member, { events, native }: SessionOutput): void {
+  if (!state.includeRaw) {
+    state.events.push(...events);
+    return;
+  }
+  for (const { from, line, native: said } of native) if (from === "host") hostLines.set(line, said);
   for (const event of events) {
-    const cause = state.includeRaw ? native.find(({ line }) => line === event.cause.line) : undefined;
-    state.events.push(cause === undefined ? event : { ...event, raw: cause.native });
+    const { line } = event.cause;
+    const raw = native.find((one) => one.line === line)?.native ?? (line === null ? undefined : hostLines.get(line));
+    state.events.push(raw === undefined ? event : { ...event, raw });
   }
 }
 

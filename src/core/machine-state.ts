@@ -32,6 +32,8 @@ export interface Drafted {
   readonly synthetic: boolean;
   /** Which rule of the machine made it, where it was not simply reported. */
   readonly rule: string | null;
+  /** The line in which the host said it; null for what the line at hand has caused. */
+  readonly line: number | null;
 }
 
 export type MachineOutput = Drafted | { readonly type: "command"; readonly command: AgentCommand } | Effect;
@@ -101,6 +103,8 @@ export interface MachineState {
   at: number;
   /** When the agent last said anything. */
   heardAt: number;
+  /** The line of a recorded host that is being reported; null while the agent's own words are. */
+  hostLine: number | null;
   /** `closing`: we asked for its end and wait to hear of it; prompts wait in the queue until then. */
   connection: "closed" | "opening" | "open" | "closing";
   closingAt: number;
@@ -150,9 +154,10 @@ export function emit(state: MachineState, out: MachineOutput[], draft: Draft, op
     type: "event",
     draft,
     turn_id: draft.type === "session.started" ? null : (state.turn?.id ?? null),
-    source: options.source ?? "agent",
+    source: options.source ?? (state.hostLine === null ? "agent" : "daemon"),
     synthetic: options.synthetic ?? false,
     rule: options.rule ?? null,
+    line: state.hostLine,
   });
 }
 

@@ -204,22 +204,29 @@ export interface UnparsedReport {
   readonly text: string;
 }
 
-export type Report =
-  | OpenReport
-  | DeltaReport
-  | CloseReport
-  | ErrorReport
-  | SessionReport
-  | RemovedReport
-  | AnswerReport
-  | PermissionReport
-  | PermissionAnsweredReport
-  | QuestionReport
-  | QuestionAnsweredReport
-  | BeginReport
-  | EndReport
-  | StateReport
-  | BackgroundReport
-  | UsageReport
-  | TodoReport
-  | UnparsedReport;
+/** Where the host of a recording said it: the number of that line among the native lines. The agent did not. */
+interface ByHost {
+  readonly host?: number | undefined;
+}
+
+export type Report = ByHost &
+  (
+    | OpenReport
+    | DeltaReport
+    | CloseReport
+    | ErrorReport
+    | SessionReport
+    | RemovedReport
+    | AnswerReport
+    | PermissionReport
+    | PermissionAnsweredReport
+    | QuestionReport
+    | QuestionAnsweredReport
+    | BeginReport
+    | EndReport
+    | StateReport
+    | BackgroundReport
+    | UsageReport
+    | TodoReport
+    | UnparsedReport
+  );

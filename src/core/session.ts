@@ -87,7 +87,7 @@ function stepSession(state: State, input: SessionInput): SessionOutput {
   switch (input.type) {
     case "line":
       work.line = record(state, work, { from: input.from, native: input.line });
-      hear(state, work, input);
+      hear(state, work, input.from === "host" ? { ...input, place: work.line } : input);
       break;
     case "unreadable":
       work.line = record(state, work, { from: "agent", native: input.text });
@@ -131,7 +131,8 @@ function hear(state: State, work: Work, input: AdapterInput<unknown>): void {
   for (const one of said) if (isSend(one)) send(state, work, one);
   const reports = isReports(said) ? said : said.filter(isReport);
   const alive = input.type === "line" || input.type === "response";
-  if (alive || reports.length > 0) say(state, work, { type: "heard", reports, at: input.at });
+  const host = input.type === "line" && input.from === "host" ? work.line : null;
+  if (alive || reports.length > 0) say(state, work, { type: "heard", reports, at: input.at, host });
 }
 
 /** The machine hears it; commands are put into words first, so that a prompt's item can name the line that said it. */
@@ -177,7 +178,7 @@ function record(state: State, work: Work, { from, native }: { from: NativeRecord
 }
 
 function publish(state: State, work: Work, { drafted, sentLine }: { drafted: Drafted; sentLine: number | null }): void {
-  const line = drafted.rule?.startsWith("prompt.") === true ? (sentLine ?? work.line) : work.line;
+  const line = drafted.line ?? (drafted.rule?.startsWith("prompt.") === true ? (sentLine ?? work.line) : work.line);
   const event = stamp(state.stamp, drafted, { native_session_id: state.machine.native_session_id, line });
   work.events = append(work.events, event);
   snapshotFold.step(state.snapshot, event);

@@ -37,7 +37,8 @@ export type MachineInput =
       { type: "opened" | "command" | "disconnected" | "restarted" | "proposals" | "notice" | "tick" }
     >
   /** All that one native line gave; none when it said nothing new, which is still a sign of life. */
-  | { readonly type: "heard"; readonly reports: readonly Report[]; readonly at: number }
+  /** `host`: the line of a recorded host that led to the reports. */
+  | { readonly type: "heard"; readonly reports: readonly Report[]; readonly at: number; readonly host?: number | null }
   | { readonly type: "connected"; readonly folder: FolderFacts | null; readonly at: number };
 
 export function startMachine({ sessionId, adapter, policy, connected, foreign }: MachineOptions): MachineState {
@@ -49,6 +50,7 @@ export function startMachine({ sessionId, adapter, policy, connected, foreign }:
     policy,
     at: 0,
     heardAt: 0,
+    hostLine: null,
     connection: connected ? "open" : "closed",
     closingAt: 0,
     goesByItself: false,
@@ -90,7 +92,12 @@ export function stepMachine(state: MachineState, input: MachineInput): readonly 
       state.heardAt = state.at;
       // In a recording the next process needs no announcement: it is there when it speaks.
       if (state.recorded && state.connection === "closed") state.connection = "open";
-      if (!state.ended) for (const report of input.reports) onReport(state, out, report);
+      for (const report of input.reports) {
+        if (state.ended) break;
+        state.hostLine = report.host ?? input.host ?? null;
+        onReport(state, out, report);
+      }
+      state.hostLine = null;
       break;
     case "command":
       if (!state.ended) onCommand(state, out, input.command);

@@ -56,6 +56,8 @@ export type Background = BackgroundWork & { readonly call_id?: string };
 
 /** A message of ours that the CLI has not taken up yet. `text` only where a recording shows it. */
 export interface Waiting {
+  /** Where the host said it. */
+  readonly host: number | undefined;
   readonly uuid: string | null;
   readonly content: string | readonly unknown[];
 }

@@ -22,7 +22,7 @@ export const adapter: Fold<AdapterInput<ClaudeLine>, Report | Send, State> = {
   step(state, input) {
     switch (input.type) {
       case "line":
-        return input.from === "host" ? onHostLine(state, input.line) : onLine(state, input.line);
+        return input.from === "host" ? onHostLine(state, input) : onLine(state, input.line);
       case "command":
         return encode(state, input.command);
       case "disconnected":
@@ -137,10 +137,10 @@ function onSynthetic(state: State, line: ClaudeAssistant): Report[] {
   return FILLERS.includes(text) ? [] : onAssistant(state, line);
 }
 
-function onHostLine(state: State, line: ClaudeLine): Report[] {
+function onHostLine(state: State, { line, place }: { readonly line: ClaudeLine; readonly place?: number }): Report[] {
   switch (line.type) {
     case "user":
-      return onHostMessage(state, line);
+      return onHostMessage(state, { ...line, place });
     case "control_request":
       state.requested.set(line.request_id, line.request.subtype);
       if (line.request.subtype === "interrupt" && state.working) state.interrupting = true;
@@ -153,8 +153,8 @@ function onHostLine(state: State, line: ClaudeLine): Report[] {
 }
 
 /** Said when the CLI takes it up: a message sent while it works may join the turn or begin the next one. */
-function onHostMessage(state: State, { uuid, message }: ClaudeUser): Report[] {
-  state.waiting.push({ uuid: isString(uuid) ? uuid : null, content: message.content });
+function onHostMessage(state: State, { uuid, message, place }: ClaudeUser & { place: number | undefined }): Report[] {
+  state.waiting.push({ host: place, uuid: isString(uuid) ? uuid : null, content: message.content });
   if (isString(uuid)) state.sent.add(uuid);
   return [];
 }

@@ -104,5 +104,6 @@ export function sayWaiting(state: State, uuid: string | null): Report[] {
   state.waiting.splice(index, 1);
   const key = message.uuid ?? madeKey(state, "prompt");
   const named = { key, native_item_id: message.uuid };
-  return whole(itemHead("message", { ...named, role: "user", content: contentParts(message.content) }));
+  const said = whole(itemHead("message", { ...named, role: "user", content: contentParts(message.content) }));
+  return said.map((report) => ({ ...report, host: message.host }));
 }
