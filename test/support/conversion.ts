@@ -206,11 +206,18 @@ function* heard(
   adapter: Adapter,
   recording: Transcript["recording"],
 ): Generator<{ readonly label: string; readonly events: readonly UniversalEvent[] }> {
-  const converter = openConverter({ adapter });
+  const converter = openConverter({ adapter, includeRaw: true });
+  const said = new Set<unknown>();
   for (const recorded of recording) {
-    const events = converter.step(recorded);
-    if (recorded.type === "line" && recorded.from === "agent") yield { label: labelOf(recorded.line), events };
+    if (recorded.type !== "line" || recorded.from !== "agent") continue;
+    said.add(recorded.line);
+    yield { label: labelOf(recorded.line), events: [] };
   }
+  // By the line that caused it: a converter that does not know the session's name yet holds its lines back.
+  const events = [...recording.flatMap((recorded) => converter.step(recorded)), ...converter.end()];
+  // An HTTP answer is recorded in a form of its own.
+  const isSaid = (raw: unknown): boolean => said.has(raw) || "response" in shape(raw);
+  for (const event of events) if (isSaid(event.raw)) yield { label: labelOf(event.raw), events: [event] };
 }
 
 function labelOf(line: unknown): string {

@@ -11,13 +11,13 @@ import { dialectOf } from "../rendering/dialects.ts";
 import { follow } from "../rendering/rendering.ts";
 import { type Call, defineRoute, json, type Route, sent, sessionOf } from "../route.ts";
 import { type EventStream, frame, streamEvents } from "../sse.ts";
-import { flag, integer, offset } from "./query.ts";
+import { integer, offset } from "./query.ts";
+import { includeRaw, writeRaw } from "./raw-events.ts";
 
 const DEFAULT_LIMIT = 1000;
 const MAX_LIMIT = 10_000;
 
 const limit = integer({ min: 1, max: MAX_LIMIT }).default(DEFAULT_LIMIT);
-const includeRaw = flag.default(false).describe("Fills `raw` with the native line that caused the event.");
 
 const dialects = projections.filter(({ form }) => form === "json").map(({ name }) => name);
 
@@ -66,10 +66,14 @@ const followSession = defineRoute({
   handle: async (call) => {
     const session = sessionOf(call);
     const after = sequenceOf(call.incoming) ?? call.query.offset;
+    const projection = findProjection(call.query.format);
+    if (projection !== undefined && call.query.include_raw) {
+      const message = `include_raw is for universal events: those of format ${call.query.format} have no raw field.`;
+      throw new ApiError("invalid_request", message);
+    }
     // Asked for before the stream begins, so that an unknown session is a 404 and not a broken stream.
     await call.sessions.events(session, { offset: after, limit: 1, includeRaw: false });
     await streamEvents(call, async (stream) => {
-      const projection = findProjection(call.query.format);
       if (projection !== undefined) return writeRendered({ call, session, stream, after, projection });
       const groups = call.sessions.follow(session, { signal: stream.signal, after });
       const write = call.query.include_raw ? rawWriter({ call, session, stream }) : sharedWriter(stream);
@@ -92,15 +96,21 @@ const followAll = defineRoute({
     answers: "events",
     requestHeaders: lastEventId,
   },
-  query: z.object({ offset: offset.optional() }),
+  query: z.object({ offset: offset.optional(), include_raw: includeRaw }),
   handle: async (call) => {
     const from = positionOf(call.incoming) ?? { after: call.query.offset ?? call.sessions.position(), skip: null };
     const greeting = `id: ${from.skip === null ? from.after : `${from.skip.position}.${from.skip.index}`}\n\n`;
     await streamEvents({ ...call, greeting }, async (stream) => {
       const groups = call.sessions.followAll({ signal: stream.signal, after: from.after });
       for await (const group of groups) {
-        const seen = group.position === from.skip?.position ? from.skip.index + 1 : 0;
-        const bytes = group.sse("position", { from: group.first + seen });
+        const { session, first, last, position } = group;
+        const seen = position === from.skip?.position ? from.skip.index + 1 : 0;
+        if (call.query.include_raw) {
+          const idOf = ({ sequence }: { readonly sequence: number }): string => `${position}.${sequence - first}`;
+          await writeRaw({ call, session, stream, after: first + seen - 1, last, idOf });
+          continue;
+        }
+        const bytes = group.sse("position", { from: first + seen });
         if (bytes.length > 0) await stream.write(bytes);
       }
     });
@@ -168,22 +178,10 @@ const sharedWriter =
   (group, from) =>
     stream.write(group.sse("sequence", { from }));
 
-/** Raw lines are stored apart, so these frames are made for this reader alone. */
-function rawWriter(options: { call: Call<unknown, unknown>; session: SessionId; stream: EventStream }): GroupWriter {
-  const { call, session, stream } = options;
-  return async (group, from) => {
-    let after = from - 1;
-    while (after < group.last && !stream.signal.aborted) {
-      const query = { offset: after, limit: Math.min(group.last - after, MAX_LIMIT), includeRaw: true };
-      const { events } = await call.sessions.events(session, query);
-      if (events.length === 0) return;
-      await stream.write(
-        events.map((event) => frame({ id: String(event.sequence), data: JSON.stringify(event) })).join(""),
-      );
-      after += events.length;
-    }
-  };
-}
+const rawWriter =
+  (options: { call: Call<unknown, unknown>; session: SessionId; stream: EventStream }): GroupWriter =>
+  (group, from) =>
+    writeRaw({ ...options, after: from - 1, last: group.last, idOf: ({ sequence }) => String(sequence) });
 
 function sequenceOf(incoming: IncomingMessage): number | null {
   const id = headerOf(incoming);

@@ -4,9 +4,10 @@ import type { SessionId } from "../../protocol/ids.ts";
 import type { PromptReceipt } from "../../runtime/session/contract.ts";
 import type { Call } from "../route.ts";
 import { streamEvents } from "../sse.ts";
+import { writeRaw } from "./raw-events.ts";
 
 export interface TurnStreamOptions {
-  readonly call: Call<unknown, { readonly delivery?: "queue" | "steer" | undefined }>;
+  readonly call: Call<{ readonly include_raw: boolean }, { readonly delivery?: "queue" | "steer" | undefined }>;
   readonly session: SessionId;
   readonly receipt: PromptReceipt;
 }
@@ -18,7 +19,12 @@ export async function streamTurn({ call, session, receipt }: TurnStreamOptions):
     for await (const group of call.sessions.follow(session, { signal: stream.signal, after: receipt.sequence })) {
       const first = Math.max(group.first, receipt.sequence + 1);
       const { from, to, over } = turn.choose(group.events(receipt.sequence));
-      if (to > from) await stream.write(group.sse("sequence", { from: first + from, to: first + to - 1 }));
+      if (to > from && call.query.include_raw) {
+        const idOf = ({ sequence }: UniversalEvent): string => String(sequence);
+        await writeRaw({ call, session, stream, after: first + from - 1, last: first + to - 1, idOf });
+      } else if (to > from) {
+        await stream.write(group.sse("sequence", { from: first + from, to: first + to - 1 }));
+      }
       if (over) return;
     }
   });

@@ -105,6 +105,30 @@ test("pages of events, with and without raw", async () => {
   expect(streamed.frames.map(({ event }) => event)).toEqual(raw.events);
 });
 
+test("raw lines on the stream across sessions and on the stream of a turn; dialects have none", async () => {
+  const daemon = await startDaemon();
+  const session = await daemon.client.create({ id: "a", agent: "mock", directory: daemon.directory });
+  const path = "/v1/sessions/a/messages/stream?include_raw=true";
+  const body = JSON.stringify({ message: "tool" });
+  const headers = { "content-type": "application/json" };
+  const turn = await (await fetch(daemon.url + path, { method: "POST", headers, body })).text();
+  const { events } = await session.listEvents({ includeRaw: true });
+  const ofTurn = events.filter(({ turn_id }) => turn_id !== null);
+  expect(openParser()(turn).flatMap(({ data }) => (data === null ? [] : [JSON.parse(data)]))).toEqual(ofTurn);
+  expect(ofTurn.some(({ raw }) => raw !== null)).toBe(true);
+
+  const { frames } = await readSome(daemon, "/v1/events/sse?offset=0&include_raw=true");
+  expect(frames.flatMap(({ event }) => event ?? [])).toEqual(events);
+  const plain = await readSome(daemon, "/v1/events/sse?offset=0");
+  expect(frames.map(({ id }) => id)).toEqual(plain.frames.map(({ id }) => id));
+
+  for (const format of ["opencode", "takopi"]) {
+    const answer = await fetch(`${daemon.url}/v1/sessions/a/events/sse?format=${format}&include_raw=true`);
+    expect({ format, status: answer.status }).toEqual({ format, status: 400 });
+    await answer.text();
+  }
+});
+
 test("the stream across sessions resumes by a cursor of its own", async () => {
   const daemon = await startDaemon({ store: "sqlite", data: temporaryFolder() });
   const [one, two] = await Promise.all(
