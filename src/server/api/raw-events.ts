@@ -1,4 +1,5 @@
 /** Streams with `include_raw`: the native lines are stored apart, so these frames are made for one reader alone. */
+import { z } from "zod";
 import type { UniversalEvent } from "../../protocol/events.ts";
 import type { SessionId } from "../../protocol/ids.ts";
 import type { Call } from "../route.ts";
@@ -9,6 +10,9 @@ import { flag } from "./query.ts";
 const PAGE = 10_000;
 
 export const includeRaw = flag.default(false).describe("Fills `raw` with the native line that caused the event.");
+
+/** For streams that ask for nothing else. */
+export const rawQuery = z.object({ include_raw: includeRaw });
 
 export interface RawRange {
   readonly call: Call<unknown, unknown>;

@@ -1,11 +1,11 @@
 /** Routes that drive turns: prompts, abort, and the answers to what an agent asks. */
 import type { IncomingMessage } from "node:http";
-import { z } from "zod";
+import type { z } from "zod";
 import { ApiError } from "../../protocol/errors.ts";
 import { AbortSession, RejectQuestion, ReplyPermission, ReplyQuestion, SendMessage } from "../../protocol/resources.ts";
 import type { PromptReceipt, PromptRequest } from "../../runtime/session/contract.ts";
 import { type Call, defineRoute, empty, type Route, sent, sessionOf } from "../route.ts";
-import { includeRaw } from "./raw-events.ts";
+import { rawQuery } from "./raw-events.ts";
 import { streamTurn } from "./turn-stream.ts";
 
 const MAX_KEY_LENGTH = 256;
@@ -50,7 +50,7 @@ const sendAndStream = defineRoute({
     requestHeaders: promptHeaders,
     answerHeaders: promptIdHeader,
   },
-  query: z.object({ include_raw: includeRaw }),
+  query: rawQuery,
   body: SendMessage,
   handle: async (call) => {
     const receipt = await prompt(call);

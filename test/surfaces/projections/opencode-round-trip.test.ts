@@ -9,8 +9,16 @@ import { applyOpenCode, emptyStore, type OpenCodeStore } from "../../../src/proj
 import { sessionsOf, toOpenCode } from "../../support/dialects.ts";
 import { transcripts } from "../../support/transcripts.ts";
 
-/** Their event streams do not hold the whole conversation: a past that was copied, a stream that was cut and mended. */
-const incomplete = new Set(["opencode/fork", "opencode/stream-cut-at-end", "opencode/stream-cut"]);
+/**
+ * Their event streams do not hold the whole conversation: a past that was copied, a stream that was cut and mended,
+ * lines of a document with the fewest fields.
+ */
+const incomplete = new Set([
+  "opencode/fork",
+  "opencode/stream-cut-at-end",
+  "opencode/stream-cut",
+  "opencode/document-part-first",
+]);
 
 const recordings = transcripts.filter(({ adapter, name }) => adapter.agent === "opencode" && !incomplete.has(name));
 
