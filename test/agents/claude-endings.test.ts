@@ -177,9 +177,10 @@ describeNeeding("Claude Code, ended", { missing }, () => {
       script: () => ({ turns: [answer(text("The word is lime.")), stalled("A text that nobody hears the end of")] }),
     });
     const home = join(bench.folder, "data");
+    const data = join(home, "share", "franca");
     const env = { PATH: process.env.PATH ?? "" };
     const first = await serve({ home, env, args: ["--port", "0"] });
-    const session = await connect({ url: first.url }).create({
+    const session = await connect({ url: first.url, data }).create({
       id: bench.id,
       agent: "claude",
       directory: bench.directory,
@@ -196,7 +197,7 @@ describeNeeding("Claude Code, ended", { missing }, () => {
     const second = await serve({ home, env, args: ["--port", "0"] });
     await noProcessIsLeft(bench.id);
     bench.model.load({ turns: [answer(text("Lime."))] });
-    const again = connect({ url: second.url }).session(bench.id);
+    const again = connect({ url: second.url, data }).session(bench.id);
     await whole(again.ask("Which word?"));
     expect(bench.told("The word is lime.")).toBe(true);
     const { events } = await again.listEvents({ limit: 1_000 });

@@ -38,7 +38,7 @@ async function daemonFor(agent: "claude" | "codex", env: Readonly<Record<string,
   const system = (process.env.PATH ?? "").split(delimiter).filter((part) => !part.includes("node_modules"));
   const { url, child } = await serve({
     home: folder,
-    args: ["--port", "0", "--default-agent", agent, "--pass-env", "SCRIPTED_KEY"],
+    args: ["--no-token", "--port", "0", "--default-agent", agent, "--pass-env", "SCRIPTED_KEY"],
     env: { PATH: [bin, ...system].join(delimiter), ...env },
   });
   // Asked, not killed: it takes its agents with it, and nobody writes into the folders when these are removed.

@@ -30,7 +30,7 @@ async function tuiOn(turns: readonly ScriptTurn[]) {
   onTestFinished(() => model.close());
   const { url } = await serve({
     home: folder,
-    args: ["--port", "0", "--default-agent", "builtin"],
+    args: ["--no-token", "--port", "0", "--default-agent", "builtin"],
     env: { ANTHROPIC_API_KEY: "key", ANTHROPIC_BASE_URL: model.url },
   });
   const terminal = openTui({ program: program ?? "", url, directory });

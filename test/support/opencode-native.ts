@@ -56,7 +56,7 @@ export async function besideNative({ program, config = {} }: BesideOptions): Pro
     process.env.PATH = before;
   });
   const data = join(home, "franca");
-  const open = () => startDaemon({ store: "sqlite", data });
+  const open = () => startDaemon({ store: "sqlite", data, trustedFolders: [directory] });
   const daemon = await open();
   const base = `${daemon.url}/opencode`;
   return {

@@ -144,6 +144,7 @@ async function serveFranca(program: string, { house, environment }: { house: str
     defaultAgent: "opencode",
     watchdogMs: null,
     passEnv: [],
+    trustedFolders: [house, join(house, "repository", "here")],
   });
   const close = async (): Promise<void> => {
     await daemon.close();
