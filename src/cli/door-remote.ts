@@ -7,7 +7,7 @@ export function remoteDoor(options: ConnectOptions): Door {
   return {
     url: options.url,
     create: async (id, body) => (await client.create({ ...body, id })).created,
-    list: () => client.sessions(),
+    list: (filter) => client.sessions(filter),
     get: (id) => client.session(id).get(),
     prompt: async (id, text) => {
       const session = client.session(id);
@@ -23,9 +23,7 @@ export function remoteDoor(options: ConnectOptions): Door {
     delete: (id) => client.session(id).delete(),
     prune: async ({ olderThanMs }) => {
       const before = Date.now() - olderThanMs;
-      const old = (await client.sessions()).filter(
-        ({ status, updatedAt }) => status === "idle" && Date.parse(updatedAt) < before,
-      );
+      const old = (await client.sessions({ status: "idle" })).filter(({ updatedAt }) => Date.parse(updatedAt) < before);
       for (const { sessionId } of old) await client.session(sessionId).delete();
       return old.map(({ sessionId }) => sessionId);
     },

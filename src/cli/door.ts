@@ -11,10 +11,12 @@ import type {
   EventPage,
   NativePage,
   SessionDetail,
+  SessionFilter,
   SessionSummary,
   TrustList,
 } from "../protocol/resources.ts";
 import type { Sessions } from "../runtime/session/contract.ts";
+import { allSessions } from "../runtime/session/every-session.ts";
 import { DEFAULT_PORT, type LoadedSettings, loadSettings } from "./config.ts";
 import { CommandError, UsageError } from "./usage.ts";
 
@@ -23,7 +25,8 @@ export interface Door {
   /** The daemon's address; null when the data folder is open here. */
   readonly url: string | null;
   readonly create: (id: string, options: CreateSession) => Promise<CreatedSession>;
-  readonly list: () => Promise<readonly SessionSummary[]>;
+  /** All that fit, the newest first. */
+  readonly list: (filter?: SessionFilter) => Promise<readonly SessionSummary[]>;
   readonly get: (id: string) => Promise<SessionDetail>;
   /** `sequence` is the last one before the prompt. */
   readonly prompt: (id: string, text: string) => Promise<{ readonly promptId: string; readonly sequence: number }>;
@@ -147,7 +150,7 @@ export function embeddedDoor(sessions: Sessions): Door {
   return {
     url: null,
     create: (id, options) => sessions.create(sessionId(id), options),
-    list: () => sessions.list(),
+    list: (filter) => allSessions(sessions, filter),
     get: (id) => sessions.get(sessionId(id)),
     prompt: (id, text) => sessions.prompt(sessionId(id), { text }),
     abort: (id) => sessions.abort(sessionId(id), { clearQueue: false }),

@@ -204,7 +204,7 @@ interface Choice {
 async function sessionFor({ door, flags, agent }: Choice): Promise<{ session: string; made: boolean }> {
   const { resume } = flags;
   if (resume !== undefined) {
-    const known = (await door.list()).find(({ sessionId, nativeSessionId }) =>
+    const known = (await door.list({ q: resume })).find(({ sessionId, nativeSessionId }) =>
       [sessionId, nativeSessionId].includes(resume),
     );
     if (known !== undefined) return { session: known.sessionId, made: false };

@@ -46,13 +46,19 @@ export const FinishTodos = z.union([
 ]);
 export type FinishTodos = z.infer<typeof FinishTodos>;
 
+/** A path that the system can take. */
+const Path = z
+  .string()
+  .min(1)
+  .refine((path) => !path.includes("\0"), "a path holds no NUL character");
+
 export const CreateSession = z.strictObject({
   agent: z.string().min(1),
   model: z.string().min(1).optional(),
   variant: z.string().min(1).optional(),
   agentMode: z.string().min(1).optional(),
   permissionMode: PermissionMode.optional(),
-  directory: z.string().min(1).optional(),
+  directory: Path.optional(),
   title: z.string().max(500).optional(),
   env: z.record(z.string(), z.string()).optional(),
   mcp: z.record(z.string(), McpServerConfig).optional(),
@@ -83,7 +89,7 @@ export type CreatedSession = z.infer<typeof CreatedSession>;
 export const SendMessage = z.strictObject({
   message: z.string(),
   attachments: z
-    .array(z.strictObject({ path: z.string().min(1), mime: z.string().optional(), filename: z.string().optional() }))
+    .array(z.strictObject({ path: Path, mime: z.string().optional(), filename: z.string().optional() }))
     .max(100)
     .optional(),
   delivery: z.enum(["queue", "steer"]).optional(),
@@ -138,7 +144,21 @@ export const SessionDetail = SessionSummary.extend({
 });
 export type SessionDetail = z.infer<typeof SessionDetail>;
 
-export const SessionList = z.object({ sessions: z.array(SessionSummary).readonly() });
+/** Which sessions are listed: all that fit everything given. */
+export interface SessionFilter {
+  readonly status?: SessionStatus;
+  readonly agent?: string;
+  readonly directory?: string;
+  /** Part of the title, of an id or of the directory, in whatever case. */
+  readonly q?: string;
+}
+
+/** Newest first. `nextCursor` asks for the page after this one; null when there is none. */
+export const SessionList = z.object({
+  nextCursor: z.string().nullable(),
+  sessions: z.array(SessionSummary).readonly(),
+});
+export type SessionList = z.infer<typeof SessionList>;
 export const ForkedSession = z.object({ sessionId: z.string() });
 
 export const TrustedFolder = z.object({ path: z.string(), from: z.enum(["person", "config"]) });

@@ -8,6 +8,8 @@ import type {
   LoginCode,
   ModelList,
   ModeSummary,
+  SessionFilter,
+  SessionList,
   SessionSummary,
   TrustList,
 } from "../protocol/resources.ts";
@@ -31,6 +33,15 @@ export interface FollowAllOptions {
   readonly signal?: AbortSignal;
 }
 
+export interface SessionListQuery extends SessionFilter {
+  readonly limit?: number;
+  /** `nextCursor` of the page before. */
+  readonly cursor?: string;
+}
+
+/** As many sessions as a page may have. */
+const PAGE = 1_000;
+
 export interface Client {
   readonly health: () => Promise<Health>;
   readonly agents: () => Promise<readonly AgentSummary[]>;
@@ -40,7 +51,10 @@ export interface Client {
     agent: string,
     options?: { readonly version?: string; readonly reinstall?: boolean },
   ) => Promise<void>;
-  readonly sessions: () => Promise<readonly SessionSummary[]>;
+  /** All sessions that fit, the newest first: page by page until there is no more. */
+  readonly sessions: (filter?: SessionFilter) => Promise<readonly SessionSummary[]>;
+  /** One page of them. */
+  readonly listSessions: (query?: SessionListQuery) => Promise<SessionList>;
   /** An existing session, by its id. Asks nothing of the daemon yet. */
   readonly session: (id: string) => Session;
   /** Makes a session, with an id of its own when none is given. */
@@ -70,7 +84,18 @@ export interface Client {
 export function connect(options: ConnectOptions): Client {
   const http = openHttp(options);
   const agentPath = (agent: string) => `/v1/agents/${encodeURIComponent(agent)}`;
-  const sessions = async () => (await http.json<{ sessions: SessionSummary[] }>("/v1/sessions")).sessions;
+  const listSessions = (query: SessionListQuery = {}) =>
+    http.json<SessionList>("/v1/sessions", { query: { ...query } });
+  const sessions = async (filter: SessionFilter = {}) => {
+    const all: SessionSummary[] = [];
+    for (let cursor: string | null = ""; cursor !== null; ) {
+      const page: SessionList = await listSessions({ ...filter, limit: PAGE, ...(cursor === "" ? {} : { cursor }) });
+      all.push(...page.sessions);
+      // A daemon of an older version has no pages.
+      cursor = page.nextCursor ?? null;
+    }
+    return all;
+  };
   return {
     health: () => http.json("/v1/health"),
     agents: async () => (await http.json<{ agents: AgentSummary[] }>("/v1/agents")).agents,
@@ -79,6 +104,7 @@ export function connect(options: ConnectOptions): Client {
     installAgent: async (agent, body = {}) =>
       void (await http.request(`${agentPath(agent)}/install`, { method: "POST", body })),
     sessions,
+    listSessions,
     session: (id) => openSession(http, id),
     create: async ({ id = randomId(), ...body }) => {
       const created = await createSession(http, id, body);

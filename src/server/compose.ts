@@ -1,4 +1,5 @@
 /** Wires everything: agents and log into sessions, sessions and surfaces into a daemon that listens. */
+import { mkdtempSync, rmSync } from "node:fs";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -25,7 +26,7 @@ import { routes } from "./api/index.ts";
 import { isLoopback, proofOf } from "./auth.ts";
 import { type Connections, watchConnections } from "./connections.ts";
 import { homeSurface } from "./home.ts";
-import { createHttpServer, type Surface } from "./http.ts";
+import { type ConnectionLimits, createHttpServer, type Surface } from "./http.ts";
 import { type Logins, openLogins } from "./logins.ts";
 import { openMetrics } from "./metrics.ts";
 import { removeAttachments } from "./opencode/attachments.ts";
@@ -59,6 +60,8 @@ export interface OpenRuntime extends RuntimeSettings {
   readonly token: string | false | null;
   /** Filled in by whoever serves these sessions. */
   readonly address?: Address;
+  /** Where files that came with prompts are kept, if not in the data folder. */
+  readonly attachments?: string;
 }
 
 const nowhere: Address = { url: null, token: null };
@@ -67,6 +70,7 @@ const nowhere: Address = { url: null, token: null };
 export async function openRuntime(options: OpenRuntime): Promise<Sessions> {
   const { data, store, durability, watchdogMs, passEnv, token, role, stop, logger = silentLogger } = options;
   const { plugins: entries = [], builtin = {}, finishTodos, configFolder = process.cwd(), address = nowhere } = options;
+  const attachments = options.attachments ?? (store === "memory" ? null : join(data, "attachments"));
   if (store !== "memory") openDataFolder(data);
   const plugged = entries.length === 0 ? null : await openPlugged({ entries, base: configFolder, logger, address });
   const outputs = join(data, "outputs");
@@ -91,7 +95,7 @@ export async function openRuntime(options: OpenRuntime): Promise<Sessions> {
     ...(plugged === null ? {} : { settle: plugged.settle }),
     async onDeleted(session) {
       await removeOutputs({ outputs, session });
-      await removeAttachments({ attachments: attachmentsIn(options), session });
+      if (attachments !== null) await removeAttachments({ attachments, session });
     },
     logger,
     role,
@@ -121,6 +125,7 @@ export interface DaemonOptions extends RuntimeSettings {
   readonly defaultAgent: string;
   readonly maxBodyBytes?: number;
   readonly heartbeatMs?: number;
+  readonly connectionLimits?: Partial<ConnectionLimits>;
   readonly opencodeRoot?: boolean;
   readonly opencodeMessages?: "turn" | "step";
   readonly opencodeDeltas?: "today" | "legacy";
@@ -143,12 +148,13 @@ export async function openDaemon(options: DaemonOptions): Promise<Daemon> {
   }
   const lock = store === "memory" ? null : lockDaemon(data);
   const stopped = new AbortController();
+  const attachments = openAttachments(options);
   let sessions: Sessions | null = null;
   try {
     const address: Address = { url: null, token };
     const logins = openLogins({ folder: store === "memory" ? null : data });
     const listening = { port: 0 };
-    sessions = await openRuntime({ ...options, role: "daemon", stop: null, address });
+    sessions = await openRuntime({ ...options, role: "daemon", stop: null, address, attachments: attachments.folder });
     const { metrics, done } = openMetrics({ sessions, signal: stopped.signal });
     const server = createHttpServer({
       door: { host, token, accepts: logins.accepts, corsOrigins: options.corsAllowOrigin },
@@ -168,7 +174,8 @@ export async function openDaemon(options: DaemonOptions): Promise<Daemon> {
         stopped: stopped.signal,
       },
       routes,
-      surfaces: surfacesOf(options),
+      surfaces: surfacesOf({ ...options, attachments: attachments.folder }),
+      limits: options.connectionLimits ?? {},
     });
     const connections = watchConnections(server);
     const bound = await listen(server, { host, port });
@@ -177,27 +184,39 @@ export async function openDaemon(options: DaemonOptions): Promise<Daemon> {
     address.url = url;
     lock?.publish({ url, token: token !== null });
     logger.info("daemon.started", { url, version });
-    const close = once(() => closeDaemon({ server, connections, sessions, stopped, metricsDone: done, lock, logger }));
+    const close = once(async () => {
+      await closeDaemon({ server, connections, sessions, stopped, metricsDone: done, lock, logger });
+      attachments.remove();
+    });
     return { url, port: bound.port, sessions, logins, close };
   } catch (error) {
     stopped.abort();
     await sessions?.close();
+    attachments.remove();
     lock?.release();
     throw error;
   }
 }
 
-/** Without a data folder, one that goes with the process's own name. */
-const attachmentsIn = ({ data, store }: Pick<RuntimeSettings, "data" | "store">): string =>
-  store === "memory" ? join(tmpdir(), `franca-attachments-${process.pid}`) : join(data, "attachments");
+interface AttachmentFolder {
+  readonly folder: string;
+  readonly remove: () => void;
+}
+
+/** Without a data folder, a new one for this user alone: a name that others can guess could be a link of theirs. */
+function openAttachments({ data, store }: RuntimeSettings): AttachmentFolder {
+  if (store !== "memory") return { folder: join(data, "attachments"), remove: () => {} };
+  const folder = mkdtempSync(join(tmpdir(), "franca-attachments-"));
+  return { folder, remove: () => rmSync(folder, { recursive: true, force: true }) };
+}
 
 /** Dialects beside the universal API. */
-function surfacesOf(options: DaemonOptions): readonly Surface[] {
-  const { opencodeRoot, opencodeMessages, opencodeDeltas } = options;
+function surfacesOf(options: DaemonOptions & { readonly attachments: string }): readonly Surface[] {
+  const { opencodeRoot, opencodeMessages, opencodeDeltas, attachments } = options;
   return [
     homeSurface,
     openCodeSurface({
-      attachments: attachmentsIn(options),
+      attachments,
       root: opencodeRoot ?? false,
       messages: opencodeMessages ?? "turn",
       deltas: opencodeDeltas ?? "today",

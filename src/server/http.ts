@@ -35,25 +35,32 @@ export interface HttpOptions {
   readonly context: ServerContext;
   readonly routes: readonly Route[];
   readonly surfaces: readonly Surface[];
+  readonly limits?: Partial<ConnectionLimits>;
 }
 
-/** How long a request may take to arrive: its headers, and all of it. Answers may take as long as they need. */
-const HEADERS_MS = 10_000;
-const REQUEST_MS = 60_000;
-const CHECK_MS = 5_000;
-/** Further connections are closed at once, so that open ones keep working. */
-const MAX_CONNECTIONS = 4_096;
+export interface ConnectionLimits {
+  /** How long a request may take to arrive: its headers, and all of it. Answers may take as long as they need. */
+  readonly headersMs: number;
+  readonly requestMs: number;
+  /** How often that is checked. */
+  readonly checkMs: number;
+  /** Further connections are closed at once, so that open ones keep working. */
+  readonly connections: number;
+}
+
+const LIMITS: ConnectionLimits = { headersMs: 10_000, requestMs: 60_000, checkMs: 5_000, connections: 4_096 };
 
 const JSON_TYPE = "application/json; charset=utf-8";
 
 export function createHttpServer(options: HttpOptions): Server {
   const app = createApp(options);
   const listener = getRequestListener(app.fetch, { overrideGlobalObjects: false });
+  const { headersMs, requestMs, checkMs, connections } = { ...LIMITS, ...options.limits };
   const server = createServer(
-    { headersTimeout: HEADERS_MS, requestTimeout: REQUEST_MS, connectionsCheckingInterval: CHECK_MS },
+    { headersTimeout: headersMs, requestTimeout: requestMs, connectionsCheckingInterval: checkMs },
     (incoming, outgoing) => void listener(incoming, outgoing),
   );
-  server.maxConnections = MAX_CONNECTIONS;
+  server.maxConnections = connections;
   server.on("clientError", (_error, socket) => {
     if (socket.writable) socket.end("HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n");
   });

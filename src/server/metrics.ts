@@ -7,7 +7,7 @@ import type { EventGroup } from "../runtime/log/contract.ts";
 import type { Sessions } from "../runtime/session/contract.ts";
 
 export interface Metrics {
-  readonly render: (sessions: readonly SessionSummary[]) => Promise<string>;
+  readonly render: (sessions: AsyncIterable<SessionSummary>) => Promise<string>;
 }
 
 interface Counts {
@@ -42,7 +42,7 @@ export function openMetrics({ sessions, signal }: { sessions: Sessions; signal: 
   const follow = async (): Promise<void> => {
     for await (const group of sessions.followAll({ signal, after: sessions.position() })) count(counts, group);
   };
-  return { metrics: { render: async (list) => render(counts, list) }, done: follow() };
+  return { metrics: { render: (list) => render(counts, list) }, done: follow() };
 }
 
 function count(counts: Counts, group: EventGroup): void {
@@ -91,9 +91,9 @@ function countEvent(counts: Counts, event: UniversalEvent): void {
   }
 }
 
-function render(counts: Counts, sessions: readonly SessionSummary[]): string {
+async function render(counts: Counts, sessions: AsyncIterable<SessionSummary>): Promise<string> {
   const byStatus = new Map<string, number>();
-  for (const { status, ended } of sessions) {
+  for await (const { status, ended } of sessions) {
     const name = ended ? "ended" : status;
     byStatus.set(name, (byStatus.get(name) ?? 0) + 1);
   }

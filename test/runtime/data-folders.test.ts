@@ -8,6 +8,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { openCodeSessionId } from "../../src/projections/opencode/index.ts";
 import type { UniversalEvent } from "../../src/protocol/events.ts";
 import type { Sessions } from "../../src/runtime/session/contract.ts";
+import { allSessions } from "../../src/runtime/session/every-session.ts";
 import { temporaryFolder } from "../support/folders.ts";
 import { openSurface } from "../support/opencode-surface.ts";
 import { endOf, eventsAfter, open, session, spoken, until, wholeLog } from "../support/sessions.ts";
@@ -60,7 +61,7 @@ describe.each(folders)("%s", (folder) => {
 
   test("every session is there, with its events byte for byte, read by pages and followed", async () => {
     const sessions = await openCopy(folder);
-    expect((await sessions.list()).map(({ sessionId: id }) => id).sort()).toEqual([...expected.keys()].sort());
+    expect((await allSessions(sessions)).map(({ sessionId: id }) => id).sort()).toEqual([...expected.keys()].sort());
     for (const [name, lines] of expected) {
       const stored = lines.trimEnd().split("\n").length;
       const paged = (await wholeLog(sessions, session(name))).slice(0, stored);

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { defineAdapter } from "../../src/core/adapter.ts";
 import type { UniversalEvent } from "../../src/protocol/events.ts";
 import type { Sessions } from "../../src/runtime/session/contract.ts";
+import { allSessions } from "../../src/runtime/session/every-session.ts";
 import { fake } from "../support/fake-adapter.ts";
 import { endOf, open, removeFolder, session, spoken, tempFolder, turn, until } from "../support/sessions.ts";
 import { tiny } from "../support/tiny-adapter.ts";
@@ -200,7 +201,7 @@ test("200 sessions at once, each with a process of its own, and none disturbs an
     }
   });
   expect(rise).toBeLessThan(200 * MB);
-  expect((await sessions.list()).filter(({ status }) => status === "idle")).toHaveLength(201);
+  expect((await allSessions(sessions)).filter(({ status }) => status === "idle")).toHaveLength(201);
 });
 
 test("one session that is stuck in a request does not keep the others", async () => {

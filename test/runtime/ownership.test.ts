@@ -9,6 +9,7 @@ import { daemonOf, lockDaemon } from "../../src/runtime/daemon/lock.ts";
 import { loadSnapshot } from "../../src/runtime/log/checkpoints.ts";
 import { openDatabase } from "../../src/runtime/log/database.ts";
 import { LOG_FILE, openSqliteLog } from "../../src/runtime/log/sqlite.ts";
+import { allSessions } from "../../src/runtime/session/every-session.ts";
 import { endOf, open, removeFolder, session, spoken, tempFolder, turn, until, wholeLog } from "../support/sessions.ts";
 
 const id = session("s");
@@ -126,7 +127,7 @@ describe("pruning", () => {
     expect(await sessions.prune({ olderThanMs: 3_600_000 })).toEqual([]);
     await new Promise((resolve) => setTimeout(resolve, 2));
     expect(await sessions.prune({ olderThanMs: 0 })).toEqual([id]);
-    expect((await sessions.list()).map(({ sessionId }) => sessionId)).toEqual([busy]);
+    expect((await allSessions(sessions)).map(({ sessionId }) => sessionId)).toEqual([busy]);
     await sessions.close();
   });
 });

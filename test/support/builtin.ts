@@ -22,6 +22,7 @@ import { type SessionId, sessionId } from "../../src/protocol/ids.ts";
 import type { CreateSession } from "../../src/protocol/resources.ts";
 import { silentLogger } from "../../src/runtime/logger.ts";
 import type { Sessions } from "../../src/runtime/session/contract.ts";
+import { allSessions } from "../../src/runtime/session/every-session.ts";
 import { openSessions } from "../../src/runtime/session/sessions.ts";
 import { eventsAfter, wholeLog } from "./sessions.ts";
 
@@ -116,7 +117,7 @@ export async function openHouse(script: Script | readonly ScriptTurn[], options:
     });
   });
   const id = sessionId(options.session ?? "s");
-  const known = (await sessions.list()).some((one) => one.sessionId === id);
+  const known = (await allSessions(sessions)).some((one) => one.sessionId === id);
   if (!known) await sessions.create(id, { agent: "builtin", directory, permissionMode: mode, ...options.create });
   return {
     ...{ directory, sessions, id, waits, close },

@@ -14,6 +14,7 @@ import type { EventOf } from "../../src/protocol/events.ts";
 import type { SessionId } from "../../src/protocol/ids.ts";
 import type { CreateSession } from "../../src/protocol/resources.ts";
 import type { Sessions } from "../../src/runtime/session/contract.ts";
+import { allSessions } from "../../src/runtime/session/every-session.ts";
 import { soundness } from "./agent-turns.ts";
 import { opencodeEnvironment, opencodeScript } from "./opencode-trial.ts";
 import { open, session, until } from "./sessions.ts";
@@ -76,7 +77,7 @@ export async function openLab(program: string): Promise<OpenCodeLab> {
 async function record(sessions: Sessions): Promise<void> {
   const folder = process.env.FRANCA_RECORD;
   if (folder === undefined) return;
-  for (const { sessionId } of await sessions.list()) {
+  for (const { sessionId } of await allSessions(sessions)) {
     const { lines } = await sessions.native(session(sessionId), { offset: 0, limit: 5_000 });
     const kept = lines.map(({ time, from, native }) => JSON.stringify({ t: Date.parse(time), from, line: native }));
     writeFileSync(join(folder, `${sessionId}.jsonl`), `${kept.join("\n")}\n`);

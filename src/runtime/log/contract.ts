@@ -5,7 +5,7 @@
 import type { Prompt } from "../../protocol/commands.ts";
 import type { UniversalEvent } from "../../protocol/events.ts";
 import type { PromptId, SessionId } from "../../protocol/ids.ts";
-import type { CreateSession, NativeLine, SessionSummary } from "../../protocol/resources.ts";
+import type { CreateSession, NativeLine, SessionFilter, SessionSummary } from "../../protocol/resources.ts";
 
 /** A committed group of events of one session. How it is stored and encoded is known to `log/codec/` alone. */
 export interface EventGroup {
@@ -201,12 +201,25 @@ export interface ReadQuery {
   readonly maxBytes: number;
 }
 
+export interface ListQuery extends SessionFilter {
+  /** Only sessions before this place; null for the first page. */
+  readonly before: number | null;
+  readonly limit: number;
+}
+
+export interface RecordPage {
+  readonly records: readonly SessionRecord[];
+  /** Where the next page begins; null when there is none. */
+  readonly next: number | null;
+}
+
 export interface EventLog {
   /** Whether other processes may write to it too. */
   readonly shared: boolean;
 
   create(record: Omit<SessionRecord, "owner">, owner: Owner): Promise<void>;
-  list(): Promise<readonly SessionRecord[]>;
+  /** The newest first; what is not on the page is not read. */
+  list(query: ListQuery): Promise<RecordPage>;
   find(id: SessionId): Promise<SessionRecord | null>;
   /** What the session asks of its agent from now on. */
   changeSettings(id: SessionId, settings: SessionSettings): Promise<void>;

@@ -1,6 +1,6 @@
 /** A log that lives as long as the process: for tests, and for those who want no trace on disk. */
 import type { SessionId } from "../../protocol/ids.ts";
-import type { NativeLine, SessionSummary } from "../../protocol/resources.ts";
+import type { NativeLine, SessionFilter, SessionSummary } from "../../protocol/resources.ts";
 import { isSameProcess } from "../process-identity.ts";
 import { type Codec, openCodec } from "./codec/codec.ts";
 import type {
@@ -10,6 +10,7 @@ import type {
   EventLog,
   Owner,
   Run,
+  SessionRecord,
   SessionSettings,
   StoredPrompt,
 } from "./contract.ts";
@@ -18,6 +19,8 @@ import { type Book, memoryProjections } from "./memory-projections.ts";
 import { firstGroup } from "./search.ts";
 
 interface Stored {
+  /** Sessions are counted as they are created. */
+  readonly place: number;
   settings: SessionSettings;
   summary: SessionSummary;
   owner: Owner | null;
@@ -38,6 +41,7 @@ interface State {
   /** All groups in order; those of deleted sessions leave a hole. */
   readonly all: (EventGroup | null)[];
   readonly work: { rows: number; bytes: number };
+  created: number;
 }
 
 export function openMemoryLog(): EventLog {
@@ -48,6 +52,7 @@ export function openMemoryLog(): EventLog {
     listeners: [],
     all: [],
     work: { rows: 0, bytes: 0 },
+    created: 0,
   };
   return {
     shared: false,
@@ -79,15 +84,44 @@ type Sessions = Pick<
   "create" | "list" | "find" | "changeSettings" | "delete" | "claim" | "release" | "owned" | "size"
 >;
 
+/** As the SQLite log looks for it. */
+function fits(summary: SessionSummary, { status, agent, directory, q }: SessionFilter): boolean {
+  const { title, sessionId, nativeSessionId } = summary;
+  const text = [title, sessionId, nativeSessionId, summary.directory].join("\n").toLowerCase();
+  return (
+    (status === undefined || summary.status === status) &&
+    (agent === undefined || summary.agent === agent) &&
+    (directory === undefined || summary.directory === directory) &&
+    (q === undefined || text.includes(q.toLowerCase()))
+  );
+}
+
 function sessions(state: State): Sessions {
   return {
     async create({ id, settings, summary }, owner) {
       if (state.sessions.has(id)) throw sessionExists(id);
-      const empty = { last: 0, groups: [], native: [], items: new Map(), prompts: [], checkpoint: null };
+      state.created += 1;
+      const empty = {
+        place: state.created,
+        last: 0,
+        groups: [],
+        native: [],
+        items: new Map(),
+        prompts: [],
+        checkpoint: null,
+      };
       state.sessions.set(id, { settings, summary, owner, ...empty, books: new Map() });
     },
-    list: async () =>
-      [...state.sessions].map(([id, { settings, summary, owner }]) => ({ id, settings, summary, owner })),
+    async list({ before, limit, ...filter }) {
+      const found: (SessionRecord & { readonly place: number })[] = [];
+      for (const [id, { settings, summary, owner, place }] of [...state.sessions].reverse()) {
+        if (place >= (before ?? Number.MAX_SAFE_INTEGER) || !fits(summary, filter)) continue;
+        found.push({ id, settings, summary, owner, place });
+        if (found.length > limit) break;
+      }
+      const next = found.length > limit ? (found[limit - 1]?.place ?? null) : null;
+      return { records: found.slice(0, limit), next };
+    },
     async find(id) {
       const session = state.sessions.get(id);
       if (session === undefined) return null;

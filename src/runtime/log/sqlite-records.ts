@@ -2,7 +2,7 @@
 
 import type { Prompt } from "../../protocol/commands.ts";
 import { sessionId } from "../../protocol/ids.ts";
-import type { SessionSummary } from "../../protocol/resources.ts";
+import type { SessionFilter, SessionSummary } from "../../protocol/resources.ts";
 import { isSameProcess } from "../process-identity.ts";
 import type { EventLog, Owner, PromptStatus, Run, SessionRecord, SessionSettings, StoredPrompt } from "./contract.ts";
 import { integer, type Row, text } from "./database.ts";
@@ -10,6 +10,7 @@ import { noSession, sessionExists } from "./errors.ts";
 import { idIn, type Store } from "./sqlite-store.ts";
 
 const RECORD = "SELECT id, settings, summary, owner_pid, owner_started FROM sessions";
+const PLACED = RECORD.replace("SELECT", "SELECT key,");
 const QUEUED = "SELECT * FROM prompts WHERE session = ? AND status = 'queued' ORDER BY ordinal";
 
 type Records = Pick<
@@ -50,7 +51,17 @@ function sessions(store: Store): SessionRecords {
       );
       if (Number(changes) === 0) throw sessionExists(id);
     },
-    list: async () => guard(() => prepare(`${RECORD} WHERE id IS NOT NULL ORDER BY key`).all()).map(toRecord),
+    async list({ before, limit, ...filter }) {
+      const { where, values } = conditions(filter);
+      const sql = `${PLACED} WHERE key < ? AND id IS NOT NULL ${where} ORDER BY key DESC LIMIT ?`;
+      const place = before ?? Number.MAX_SAFE_INTEGER;
+      const rows = guard(() => prepare(sql).all(place, ...values, limit + 1));
+      const last = rows[limit - 1];
+      return {
+        records: rows.slice(0, limit).map(toRecord),
+        next: rows.length > limit && last !== undefined ? integer(last, "key") : null,
+      };
+    },
     async find(id) {
       const row = guard(() => prepare(`${RECORD} WHERE id = ?`).get(id));
       return row === undefined ? null : toRecord(row);
@@ -143,6 +154,19 @@ function runs(store: Store): Pick<Records, "putRun" | "endRun" | "runs"> {
     },
   };
 }
+
+/** One more condition per field that was given. */
+function conditions({ status, agent, directory, q }: SessionFilter): { where: string; values: string[] } {
+  const given = Object.entries({ status, agent, directory }).flatMap(([name, value]) =>
+    value === undefined ? [] : [{ where: `AND ${field(name)} = ?`, value }],
+  );
+  const text = ["title", "sessionId", "nativeSessionId", "directory"].map((name) => `ifnull(${field(name)}, '')`);
+  const search = `AND instr(lower(${text.join(" || char(10) || ")}), lower(?)) > 0`;
+  const all = [...given, ...(q === undefined ? [] : [{ where: search, value: q }])];
+  return { where: all.map(({ where }) => where).join(" "), values: all.map(({ value }) => value) };
+}
+
+const field = (name: string): string => `json_extract(summary, '$.${name}')`;
 
 function toRecord(row: Row): SessionRecord {
   const settings: SessionSettings = JSON.parse(text(row, "settings"));

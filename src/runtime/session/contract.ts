@@ -11,6 +11,7 @@ import type {
   ModelSummary,
   NativeLine,
   SessionDetail,
+  SessionFilter,
   SessionSummary,
   UpdateSession,
 } from "../../protocol/resources.ts";
@@ -50,10 +51,24 @@ export interface PromptReceipt {
   readonly sequence: number;
 }
 
+export interface SessionQuery extends SessionFilter {
+  /** 100 unless given. */
+  readonly limit?: number;
+  /** `nextCursor` of the page before. */
+  readonly cursor?: string;
+}
+
+export interface SessionPage {
+  readonly sessions: readonly SessionSummary[];
+  /** Null on the last page. */
+  readonly nextCursor: string | null;
+}
+
 /** The one door: commands enter here, events leave here. Every method throws `ApiError` for what a caller can fix. */
 export interface Sessions {
   create(id: SessionId, options: CreateSession): Promise<CreatedSession>;
-  list(): Promise<readonly SessionSummary[]>;
+  /** One page, the newest first. */
+  list(query?: SessionQuery): Promise<SessionPage>;
   get(id: SessionId, page?: { readonly itemsBefore?: string; readonly limit?: number }): Promise<SessionDetail>;
   /** `standIn`: nobody chose the title, so the agent's own title may replace it. */
   update(id: SessionId, change: UpdateSession, options?: { readonly standIn?: boolean }): Promise<void>;

@@ -2,10 +2,13 @@
 import { hasCode } from "../../protocol/errors.ts";
 import type { SessionId } from "../../protocol/ids.ts";
 import { isDead } from "../agent/process-table.ts";
+import type { RecordPage } from "../log/contract.ts";
 import { isSameProcess } from "../process-identity.ts";
 import { closeSession, type OpenSessions } from "./open-session.ts";
 import { withSession } from "./open-sessions.ts";
 import { terminate } from "./turn-commands.ts";
+
+const PRUNED_AT_ONCE = 500;
 
 export async function deleteSession(table: OpenSessions, id: SessionId): Promise<void> {
   try {
@@ -26,12 +29,17 @@ export async function pruneSessions(
   const { log, owner: own } = table.runtime;
   const before = Date.now() - olderThanMs;
   const pruned: SessionId[] = [];
-  for (const { id, summary, owner } of await log.list()) {
-    const isElsewhere = owner !== null && !isSameProcess(owner, own) && !isDead(owner);
-    if (isElsewhere || summary.status !== "idle" || Date.parse(summary.updatedAt) >= before) continue;
-    await deleteSession(table, id);
-    pruned.push(id);
-  }
+  let place: number | null = null;
+  do {
+    const page: RecordPage = await log.list({ status: "idle", before: place, limit: PRUNED_AT_ONCE });
+    for (const { id, summary, owner } of page.records) {
+      const isElsewhere = owner !== null && !isSameProcess(owner, own) && !isDead(owner);
+      if (isElsewhere || Date.parse(summary.updatedAt) >= before) continue;
+      await deleteSession(table, id);
+      pruned.push(id);
+    }
+    place = page.next;
+  } while (place !== null);
   return pruned;
 }
 

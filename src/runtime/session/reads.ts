@@ -12,6 +12,9 @@ import { detail, latestItems, summarise } from "./summary.ts";
 /** How many items a session is shown with. */
 const ITEMS = 200;
 
+/** How many sessions a page has. */
+const SESSIONS = 100;
+
 type Reads = Pick<
   Sessions,
   "list" | "get" | "events" | "native" | "follow" | "followAll" | "position" | "recovered" | "projections"
@@ -20,12 +23,14 @@ type Reads = Pick<
 export function reads(table: OpenSessions): Reads {
   const { log, tail, recovered, trust } = table.runtime;
   return {
-    async list() {
+    async list({ limit = SESSIONS, cursor, ...filter } = {}) {
       const open = await readyHere(table);
-      return (await log.list()).map(({ id, settings, summary }) => {
+      const { records, next } = await log.list({ ...filter, limit, before: placeOf(cursor) });
+      const sessions = records.map(({ id, settings, summary }) => {
         const own = open.get(id);
         return own === undefined ? summary : summarise({ id, settings, snapshot: own.session.snapshot() });
       });
+      return { sessions, nextCursor: next === null ? null : String(next) };
     },
     async get(id, { itemsBefore, limit = ITEMS } = {}) {
       const { settings, snapshot } = await stateOf(table, id);
@@ -42,6 +47,12 @@ export function reads(table: OpenSessions): Reads {
     recovered,
     projections: log.projections,
   };
+}
+
+function placeOf(cursor: string | undefined): number | null {
+  if (cursor === undefined) return null;
+  if (/^\d{1,15}$/.test(cursor)) return Number(cursor);
+  throw new ApiError("invalid_request", `${JSON.stringify(cursor)} is no cursor of this list.`);
 }
 
 async function readyHere({ sessions }: OpenSessions): Promise<Map<SessionId, OpenSession>> {

@@ -1,6 +1,7 @@
 /** Routes about the daemon itself: health and metrics. */
 import { z } from "zod";
 import { Health } from "../../protocol/resources.ts";
+import { everySession } from "../../runtime/session/every-session.ts";
 import { defineRoute, json, type Route } from "../route.ts";
 
 const NONCE = /^[A-Za-z0-9_-]{16,128}$/;
@@ -31,7 +32,7 @@ const metrics = defineRoute({
   doc: { id: "metrics", tag: "Daemon", summary: "Counters, in Prometheus' text format", errors: [], answers: "text" },
   handle: async ({ metrics, sessions }) => ({
     type: "text",
-    text: await metrics.render(await sessions.list()),
+    text: await metrics.render(everySession(sessions)),
     contentType: "text/plain; version=0.0.4; charset=utf-8",
   }),
 });

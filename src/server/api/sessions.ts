@@ -1,7 +1,9 @@
 /** Routes about sessions as things: create, list, look at, change, end, delete, fork. */
 import { randomUUID } from "node:crypto";
 import { z } from "zod";
+import { defined } from "../../core/defined.ts";
 import { openCodeSessionId } from "../../projections/opencode/index.ts";
+import { SessionStatus } from "../../protocol/events.ts";
 import { sessionId } from "../../protocol/ids.ts";
 import {
   CreatedSession,
@@ -17,6 +19,7 @@ import { defineRoute, empty, json, type Route, sessionOf } from "../route.ts";
 import { integer } from "./query.ts";
 
 const MAX_ITEMS = 1000;
+const MAX_SESSIONS = 1000;
 
 /** With its name on the OpenCode surface. */
 const named = <Session extends SessionSummary>(session: Session): Session => ({
@@ -44,9 +47,27 @@ const create = defineRoute({
 const list = defineRoute({
   method: "get",
   path: "/v1/sessions",
-  doc: { id: "listSessions", tag: "Sessions", summary: "List all sessions", errors: [], answers: "json" },
+  doc: {
+    id: "listSessions",
+    tag: "Sessions",
+    summary: "List sessions",
+    description: "The newest first. `nextCursor` is the `cursor` of the next page, and null on the last one.",
+    errors: [],
+    answers: "json",
+  },
+  query: z.object({
+    limit: integer({ min: 1, max: MAX_SESSIONS }).optional().describe("How many sessions, 100 by default."),
+    cursor: z.string().optional().describe("`nextCursor` of the page before."),
+    status: SessionStatus.optional().describe("Only sessions that do this."),
+    agent: z.string().optional().describe("Only sessions of this agent."),
+    directory: z.string().optional().describe("Only sessions in exactly this directory."),
+    q: z.string().optional().describe("Only sessions with this text in their title, id, native id or directory."),
+  }),
   answer: SessionList,
-  handle: async ({ sessions }) => json({ sessions: (await sessions.list()).map(named) }),
+  handle: async ({ sessions, query }) => {
+    const page = await sessions.list(defined(query));
+    return json({ ...page, sessions: page.sessions.map(named) });
+  },
 });
 
 const get = defineRoute({

@@ -58,6 +58,7 @@ export function directoryOf({
 }): string {
   const header = headers["x-opencode-directory"];
   const given = query.directory ?? query["location[directory]"] ?? (typeof header === "string" ? decoded(header) : "");
+  if (given.includes("\0")) throw new ApiError("invalid_request", "The directory holds a NUL character.");
   return given === "" ? process.cwd() : given;
 }
 

@@ -2,6 +2,7 @@
 import { realpath } from "node:fs/promises";
 import { sep } from "node:path";
 import { ApiError } from "../../protocol/errors.ts";
+import { allSessions } from "../../runtime/session/every-session.ts";
 import type { OpenCodeCall } from "./route.ts";
 
 /** The directory of a request, without links. */
@@ -10,7 +11,7 @@ export async function servedDirectory({ directory, sessions }: OpenCodeCall): Pr
     throw new ApiError("directory_not_found", `The directory ${directory} does not exist.`);
   });
   if (sessions.trust.isTrusted(base)) return base;
-  const used = await Promise.all((await sessions.list()).map((one) => realpath(one.directory).catch(() => null)));
+  const used = await Promise.all((await allSessions(sessions)).map((one) => realpath(one.directory).catch(() => null)));
   if (used.some((known) => known !== null && isWithin(base, known))) return base;
   throw new ApiError(
     "folder_not_trusted",

@@ -5,6 +5,7 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { z } from "zod";
 import { DEFAULT_MODEL, OPENCODE_VERSION, projectId } from "../../projections/opencode/index.ts";
+import { allSessions } from "../../runtime/session/every-session.ts";
 import { branchOf, gitStatus } from "./git.ts";
 import type { OpenCodeAgent, Provider } from "./providers.ts";
 import { json, type OpenCodeAnswer, type OpenCodeCall, type OpenCodeRoute } from "./route.ts";
@@ -123,7 +124,7 @@ async function project(directory: string) {
 }
 
 async function projects({ sessions, directory }: OpenCodeCall) {
-  const all = new Set([directory, ...(await sessions.list()).map((session) => session.directory)]);
+  const all = new Set([directory, ...(await allSessions(sessions)).map((session) => session.directory)]);
   return Promise.all([...all].filter((one) => one !== "").map(project));
 }
 

@@ -6,11 +6,12 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { OpenCodeEvent, OpenCodeStatus } from "../../dialects/opencode.ts";
 import { type OpenCodeOptions, openCodeSessionId } from "../../projections/opencode/index.ts";
 import { hasCode } from "../../protocol/errors.ts";
-import type { UniversalEvent } from "../../protocol/events.ts";
+import { SessionStatus, type UniversalEvent } from "../../protocol/events.ts";
 import { type SessionId, sessionId } from "../../protocol/ids.ts";
 import type { EventGroup } from "../../runtime/log/contract.ts";
 import type { Logger } from "../../runtime/logger.ts";
 import type { Sessions } from "../../runtime/session/contract.ts";
+import { allSessions } from "../../runtime/session/every-session.ts";
 import { openCodeDialect } from "../rendering/dialects.ts";
 import type { Dialect, Rendered } from "../rendering/rendering.ts";
 import { openRenderings, type Renderings } from "../rendering/renderings.ts";
@@ -129,8 +130,10 @@ function startState({ ringBytes = RING_BYTES, ...options }: SessionViewsOptions)
 
 async function start(state: State): Promise<void> {
   state.position = state.sessions.position();
-  const busy = (await state.sessions.list()).filter(({ status }) => status !== "idle");
-  for (const { sessionId: id } of busy) await loadUnlessGone(state, sessionId(id));
+  for (const status of SessionStatus.options.filter((one) => one !== "idle")) {
+    const busy = await allSessions(state.sessions, { status });
+    for (const { sessionId: id } of busy) await loadUnlessGone(state, sessionId(id));
+  }
   void followLog(state);
 }
 
@@ -348,7 +351,7 @@ function nameChildren(state: State, { view, event }: { view: Pick<SessionView, "
 async function sessionNamed(state: State, id: string): Promise<SessionId | null> {
   const known = state.names.get(id);
   if (known !== undefined) return known;
-  const all = await state.sessions.list();
+  const all = await allSessions(state.sessions);
   for (const { sessionId: own } of all) state.names.set(openCodeSessionId(own), sessionId(own));
   if (state.names.has(id)) return state.names.get(id) ?? null;
   const recent = [...all].sort((one, other) => other.updatedAt.localeCompare(one.updatedAt)).slice(0, IDLE_VIEWS);

@@ -14,6 +14,7 @@ import {
 import { ApiError } from "../../protocol/errors.ts";
 import { sessionId } from "../../protocol/ids.ts";
 import type { CreateSession, SessionSummary } from "../../protocol/resources.ts";
+import { allSessions } from "../../runtime/session/every-session.ts";
 import { type Conversation, diffsOf, headOf, messageJson, messagesJson } from "./messages.ts";
 import { PLAN_MODE } from "./providers.ts";
 import {
@@ -139,8 +140,9 @@ async function list(call: OpenCodeCall): Promise<OpenCodeAnswer> {
   await call.views.ready();
   const open = new Map(call.views.open().map((view) => [view.id, view]));
   const everywhere = scope === "global" || scope === "all";
-  const found = (await call.sessions.list())
-    .filter(({ directory, ended }) => (everywhere || directory === call.directory) && !ended)
+  const here = everywhere ? {} : { directory: call.directory };
+  const found = (await allSessions(call.sessions, here))
+    .filter(({ ended }) => !ended)
     .flatMap((summary) => {
       const view = open.get(sessionId(summary.sessionId));
       return view === undefined || roots === "true" ? [describe(summary, view)] : describeAll(summary, view);

@@ -7,6 +7,7 @@ import type { SessionId } from "../../../src/protocol/ids.ts";
 import type { Projections } from "../../../src/runtime/log/contract.ts";
 import { silentLogger } from "../../../src/runtime/logger.ts";
 import type { Sessions } from "../../../src/runtime/session/contract.ts";
+import { allSessions } from "../../../src/runtime/session/every-session.ts";
 import { alone, openEventStreams } from "../../../src/server/opencode/events.ts";
 import type { SessionView } from "../../../src/server/opencode/session-view.ts";
 import { openSessionViews, type SessionViews } from "../../../src/server/opencode/session-views.ts";
@@ -153,7 +154,7 @@ test("a session deleted during its checkpoint, or one that cannot be rendered, d
   const well = session("well");
   await say(sessions, well);
   expect(await renderedAll({ sessions, views, id: well })).toMatchObject({ id: well });
-  expect((await sessions.list()).map((one) => one.sessionId)).toEqual([poisoned, well]);
+  expect((await allSessions(sessions)).map((one) => one.sessionId)).toEqual([well, poisoned]);
 });
 
 test("however many sessions come and go, few stay in memory, and a request that holds one sees it change", async () => {

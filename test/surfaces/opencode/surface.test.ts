@@ -5,6 +5,7 @@ import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { sessionId } from "../../../src/protocol/ids.ts";
+import { allSessions } from "../../../src/runtime/session/every-session.ts";
 import { operations } from "../../../src/server/opencode/operations.ts";
 import { misfits, openCodeProblems, openCodeSchema } from "../../support/dialects.ts";
 import { temporaryFolder } from "../../support/folders.ts";
@@ -190,7 +191,7 @@ describe("sessions", () => {
     expect(there.opencodeId).toBe(id);
     await api.post(`/session/${id}/message`, text("echo across"));
     const { body: session } = await api.post("/session", {});
-    const sessions = await daemon.sessions.list();
+    const sessions = await allSessions(daemon.sessions);
     expect(sessions.map((one) => one.sessionId).sort()).toEqual(["made-on-v1", session.id].sort());
   });
 
@@ -218,7 +219,7 @@ describe("sessions", () => {
     expect((await api.post(`/session/${session.id}/message`, { ...text("echo now the mock"), model })).status).toBe(
       200,
     );
-    const sessions = await daemon.sessions.list();
+    const sessions = await allSessions(daemon.sessions);
     expect(sessions.map(({ agent }) => agent)).toEqual(["mock"]);
     const other = { providerID: "builtin", modelID: "default" };
     const refused = await api.post(`/session/${session.id}/message`, { ...text("echo"), model: other });

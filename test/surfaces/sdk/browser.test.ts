@@ -29,5 +29,5 @@ test("the SDK builds for the browser and runs where there is nothing of Node", a
   runInContext(text, page);
   const list = `franca.connect({ url: "http://127.0.0.1:7717", token: "of-the-page" }).sessions()`;
   expect(await runInContext(list, page)).toHaveLength(0);
-  expect(asked).toEqual([{ url: "http://127.0.0.1:7717/v1/sessions", authorization: "Bearer of-the-page" }]);
+  expect(asked).toEqual([{ url: "http://127.0.0.1:7717/v1/sessions?limit=1000", authorization: "Bearer of-the-page" }]);
 });
