@@ -89,7 +89,8 @@ const isListening = (value: unknown): value is Listening =>
   typeof value === "object" && value !== null && "url" in value && typeof value.url === "string";
 
 function tailOf(log: string): string {
-  return readFileSync(log, "utf8").slice(-LOG_TAIL).trimEnd();
+  const tail = readFileSync(log, "utf8").slice(-LOG_TAIL).trimEnd();
+  return tail === "" ? "Its log is empty. If its folder is full, free some space; else try franca serve." : tail;
 }
 
 async function stop(flags: Flags): Promise<void> {

@@ -5,6 +5,7 @@ import { ApiError } from "../protocol/errors.ts";
 import type { AgentSummary } from "../protocol/resources.ts";
 import { loadSettings } from "./config.ts";
 import { examine, type Finding, openLaboratory, unexamined } from "./doctor-examine.ts";
+import { examineStorage } from "./doctor-storage.ts";
 import { onSignals } from "./signals.ts";
 import { printJson, table } from "./table.ts";
 import { UsageError } from "./usage.ts";
@@ -28,7 +29,7 @@ export function define(command: Command): void {
       "after",
       `
 Each agent works in a temporary folder with a home of its own and a scripted model on loopback: no login is used, nothing
-goes to the network, nothing is kept.
+goes to the network, nothing is kept. What is stored in the data folder is compared with its checksums.
 
 Exit code 0: all is well. 1: something is wrong. 2: wrong usage.
 
@@ -40,6 +41,7 @@ Example:
 
 async function doctor(names: readonly string[], flags: Flags): Promise<void> {
   const { data } = await loadSettings({ flags: { ...flags }, env: process.env });
+  const storage = await examineStorage(data);
   leaveOutside(process.env);
   const wanted = choose(await summariesOf(data), names);
   const stopped = new AbortController();
@@ -56,10 +58,13 @@ async function doctor(names: readonly string[], flags: Flags): Promise<void> {
   } finally {
     release();
   }
-  if (flags.json === true) printJson({ agents: findings });
-  else print(findings);
+  if (flags.json === true) printJson({ agents: findings, storage });
+  else {
+    print(findings);
+    for (const problem of storage) process.stdout.write(`storage: ${problem}\n`);
+  }
   if (stopped.signal.aborted) process.exitCode = INTERRUPTED;
-  else if (findings.some(({ state }) => state === "wrong")) process.exitCode = WRONG;
+  else if (storage.length > 0 || findings.some(({ state }) => state === "wrong")) process.exitCode = WRONG;
 }
 
 /** What would lead an agent to its owner's account, settings or proxy. Agents inherit our environment. */

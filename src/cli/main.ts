@@ -68,8 +68,16 @@ export async function main(argv: readonly string[]): Promise<void> {
   try {
     await program.parseAsync([...argv], { from: "user" });
   } catch (error) {
-    process.exitCode = exitCode(error);
+    process.exitCode = exitCode(await asStorageError(error));
   }
+}
+
+/** A folder that is full or cannot be written, whoever met it: a sentence instead of a stack. */
+async function asStorageError(error: unknown): Promise<unknown> {
+  if (!(error instanceof Error && "code" in error)) return error;
+  if (!["ENOSPC", "EDQUOT", "EROFS", "EACCES", "EPERM"].includes(String(error.code))) return error;
+  const { storageError } = await import("../runtime/log/database.ts");
+  return storageError("path" in error ? String(error.path) : "the data folder", error);
 }
 
 function exitCode(error: unknown): number {

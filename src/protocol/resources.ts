@@ -225,6 +225,10 @@ export type NativePage = z.infer<typeof NativePage>;
 export const Health = z.object({
   status: z.literal("ok"),
   version: z.string(),
+  /** `failing`: nothing can be stored at the moment. */
+  storage: z.enum(["ok", "failing"]),
+  /** Only with `failing`: why, and what to do. */
+  storageMessage: z.string().optional(),
   /** Only with `nonce`: the port that the daemon listens on. */
   port: z.number().int().optional(),
   /** Only with `nonce`: HMAC-SHA256 under the token of `franca health`, nonce and port, a line each, in hex. */

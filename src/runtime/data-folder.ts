@@ -49,8 +49,8 @@ export function ensureToken(folder: string): string {
 /** Of several processes that make it at once, one wins and all use its token. */
 function makeToken(file: string): string {
   const draft = `${file}.${process.pid}`;
-  writeFileSync(draft, `${randomBytes(TOKEN_BYTES).toString("base64url")}\n`, { mode: 0o600, flag: "wx" });
   try {
+    writeFileSync(draft, `${randomBytes(TOKEN_BYTES).toString("base64url")}\n`, { mode: 0o600, flag: "wx" });
     linkSync(draft, file);
   } catch (error) {
     if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error;

@@ -147,7 +147,11 @@ describe("the file", () => {
     const log = await wholeLog(before, id);
     await before.close();
     const database = openDatabase(join(folder, LOG_FILE));
-    database.exec("DROP TABLE projections; DROP TABLE records; PRAGMA user_version = 1");
+    database.exec("DROP TABLE projections; DROP TABLE records");
+    database.exec("DROP INDEX sessions_by_agent; DROP INDEX sessions_by_directory");
+    database.exec("ALTER TABLE groups DROP COLUMN checksum; ALTER TABLE native DROP COLUMN checksum");
+    database.exec("ALTER TABLE sessions DROP COLUMN agent; ALTER TABLE sessions DROP COLUMN directory");
+    database.exec("PRAGMA user_version = 1");
     database.close();
     const after = await open(folder);
     expect(await wholeLog(after, id)).toEqual(log);

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { ApiError } from "../../protocol/errors.ts";
 import { isAlive, ownProcess } from "../agent/process-table.ts";
 import { openDataFolder } from "../data-folder.ts";
+import { storageError } from "../log/database.ts";
 
 const LOCK_FILE = "daemon.lock";
 /** Several processes may find the same dead lock at once; each loses at most once to each of the others. */
@@ -66,13 +67,13 @@ const lockedBy = (folder: string, { pid, url }: DaemonInfo): ApiError =>
 /** A hard link tests and locks in one operation: exactly one process succeeds, and nobody reads half a file. */
 function create(file: string, info: DaemonInfo): boolean {
   const draft = `${file}.${process.pid}`;
-  writeFileSync(draft, JSON.stringify(info), { mode: 0o600 });
   try {
+    writeFileSync(draft, JSON.stringify(info), { mode: 0o600 });
     linkSync(draft, file);
     return true;
   } catch (error) {
     if (error instanceof Error && "code" in error && error.code === "EEXIST") return false;
-    throw new ApiError("storage_error", `${file} could not be written: make its folder writable.`, { cause: error });
+    throw storageError(file, error);
   } finally {
     rmSync(draft, { force: true });
   }

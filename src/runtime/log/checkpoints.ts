@@ -47,6 +47,8 @@ export async function loadSnapshot(log: EventLog, id: SessionId): Promise<Snapsh
     if (groups.length === 0) return snapshot;
     for (const group of groups) {
       for (const event of group.events(snapshot.sequence)) snapshotFold.step(snapshot, event);
+      // Of a damaged group there may be no event to read: it is behind us all the same.
+      snapshot.sequence = Math.max(snapshot.sequence, group.last);
     }
   }
 }

@@ -6,6 +6,7 @@ import type { Prompt } from "../../protocol/commands.ts";
 import type { UniversalEvent } from "../../protocol/events.ts";
 import type { PromptId, SessionId } from "../../protocol/ids.ts";
 import type { CreateSession, NativeLine, SessionFilter, SessionSummary } from "../../protocol/resources.ts";
+import type { Damage } from "./damage.ts";
 
 /** A committed group of events of one session. How it is stored and encoded is known to `log/codec/` alone. */
 export interface EventGroup {
@@ -273,6 +274,10 @@ export interface EventLog {
   endRun(runId: string): Promise<void>;
   runs(): Promise<readonly Run[]>;
 
+  /** Reads everything and reports what is damaged. */
+  verify(): AsyncIterable<Damage>;
+  /** Why nothing can be stored at the moment, in a sentence; null when the last attempt succeeded. */
+  failure(): string | null;
   /** How much is stored, in bytes. */
   size(): number;
   /** How much reading was done so far: what opening costs is counted, not timed. */

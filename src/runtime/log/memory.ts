@@ -68,6 +68,8 @@ export function openMemoryLog(): EventLog {
     },
     runs: async () => [...state.runs.values()],
     changedElsewhere: () => false,
+    async *verify() {},
+    failure: () => null,
     work: () => ({ ...state.work }),
     async close() {},
   };

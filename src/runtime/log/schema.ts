@@ -1,5 +1,6 @@
 /** The tables of the SQLite log, and how an older file becomes a newer one. Steps are only ever added at the end. */
 import { ApiError } from "../../protocol/errors.ts";
+import { sumStored } from "./checksum.ts";
 import { type Database, integer, text } from "./database.ts";
 
 /** "Frnc": so that a file of somebody else is recognised as such. */
@@ -102,7 +103,29 @@ CREATE TABLE records (
 CREATE INDEX records_in_order ON records (session, name, scope);
 `;
 
-const MIGRATIONS: readonly string[] = [TABLES, PROJECTIONS];
+/** Checksums of stored groups, and what the list of sessions is asked for. */
+const CHECKSUMS = `
+ALTER TABLE groups ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE native ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE sessions ADD COLUMN agent TEXT NOT NULL DEFAULT '';
+ALTER TABLE sessions ADD COLUMN directory TEXT NOT NULL DEFAULT '';
+UPDATE sessions SET
+  agent = ifnull(json_extract(settings, '$.create.agent'), ''),
+  directory = ifnull(json_extract(settings, '$.create.directory'), '');
+CREATE INDEX sessions_by_agent ON sessions (agent, key);
+CREATE INDEX sessions_by_directory ON sessions (directory, key);
+`;
+
+type Migration = (database: Database) => void;
+
+const MIGRATIONS: readonly Migration[] = [
+  (database) => database.exec(TABLES),
+  (database) => database.exec(PROJECTIONS),
+  (database) => {
+    database.exec(CHECKSUMS);
+    sumStored(database);
+  },
+];
 
 export interface PrepareOptions {
   readonly file: string;
@@ -149,7 +172,7 @@ function migrate(database: Database, file: string): void {
     if (version > newest) {
       throw new ApiError("storage_error", `${file} was written by a newer Franca (schema ${version}): update Franca.`);
     }
-    for (const step of MIGRATIONS.slice(version)) database.exec(step);
+    for (const step of MIGRATIONS.slice(version)) step(database);
     database.exec(`PRAGMA application_id = ${APPLICATION_ID}`);
     database.exec(`PRAGMA user_version = ${newest}`);
     database.exec("COMMIT");

@@ -2,6 +2,7 @@
 import { assert } from "../../core/fold.ts";
 import { hasCode } from "../../protocol/errors.ts";
 import type { SessionId } from "../../protocol/ids.ts";
+import { checksum } from "./checksum.ts";
 import type { Codec } from "./codec/codec.ts";
 import type { Append, EncodedEvents, EventGroup } from "./contract.ts";
 import { writtenElsewhere } from "./errors.ts";
@@ -76,8 +77,8 @@ function write(store: Store, entry: Append, version: string): Written[] {
   // The fence: whoever does not go on from the last event is not the one writer of this session.
   if (Number(changes) !== 1) throw writtenElsewhere(entry.session);
   if (native !== null) {
-    const insert = "INSERT INTO native (session, first, last, body) VALUES (?, ?, ?, ?)";
-    store.prepare(insert).run(key, native.first, native.last, native.bytes);
+    const insert = "INSERT INTO native (session, first, last, body, checksum) VALUES (?, ?, ?, ?, ?)";
+    store.prepare(insert).run(key, native.first, native.last, native.bytes, checksum(native));
   }
   for (const { promptId, status } of entry.prompts) {
     store.prepare("UPDATE prompts SET status = ? WHERE session = ? AND id = ?").run(status, key, promptId);
@@ -90,8 +91,9 @@ function write(store: Store, entry: Append, version: string): Written[] {
     store.prepare(replace).run(key, version, checkpoint.sequence, checkpoint.state);
   }
   if (events === null) return [];
-  const insert = "INSERT INTO groups (session, first, last, body) VALUES (?, ?, ?, ?)";
-  const { lastInsertRowid } = store.prepare(insert).run(key, events.first, events.last, events.bytes);
+  const insert = "INSERT INTO groups (session, first, last, body, checksum) VALUES (?, ?, ?, ?, ?)";
+  const { first, last, bytes } = events;
+  const { lastInsertRowid } = store.prepare(insert).run(key, first, last, bytes, checksum(events));
   const position = Number(lastInsertRowid);
   assert(position > 0, "a stored group has a position");
   return [{ session: entry.session, position, events }];

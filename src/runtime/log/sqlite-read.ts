@@ -1,23 +1,31 @@
 /** Reading the SQLite log: from an index to the first group that is wanted, then on. Work does not depend on length. */
+import { setImmediate as nextTick } from "node:timers/promises";
 import type { SessionId } from "../../protocol/ids.ts";
 import type { NativeLine } from "../../protocol/resources.ts";
+import { isWhole } from "./checksum.ts";
 import type { Codec } from "./codec/codec.ts";
 import type { Checkpoint, EventGroup, EventLog, ReadQuery } from "./contract.ts";
+import { type Damage, damagedEvents, damagedNative } from "./damage.ts";
 import { blob, integer, type Row, text } from "./database.ts";
 import { idIn, type Store } from "./sqlite-store.ts";
 
 const OF_SESSION = `
-  SELECT position, first, last, body FROM groups WHERE session = ? AND last > ? ORDER BY last`;
+  SELECT position, first, last, body, checksum FROM groups WHERE session = ? AND last > ? ORDER BY last`;
 const OF_ALL = `
-  SELECT groups.position, groups.first, groups.last, groups.body, sessions.id
+  SELECT groups.position, groups.first, groups.last, groups.body, groups.checksum, sessions.id
   FROM groups JOIN sessions ON sessions.key = groups.session
   WHERE groups.position > ? AND sessions.id IS NOT NULL ORDER BY groups.position`;
-const NATIVE = "SELECT first, last, body FROM native WHERE session = ? AND last > ? ORDER BY last";
+const NATIVE = "SELECT first, last, body, checksum FROM native WHERE session = ? AND last > ? ORDER BY last";
 const ITEMS = "SELECT sequence FROM items WHERE session = ? AND number < ? ORDER BY number DESC LIMIT ?";
+
+/** A few groups before a sequence, the nearest first: more than one may be damaged. */
+const BEFORE = `
+  SELECT position, first, last, body, checksum FROM groups WHERE session = ? AND last < ? ORDER BY last DESC LIMIT 20`;
+const VERIFIED_AT_ONCE = 50;
 
 type Reading = Pick<
   EventLog,
-  "read" | "readAll" | "readNative" | "lastNativeLine" | "itemsBefore" | "checkpoint" | "position"
+  "read" | "readAll" | "readNative" | "lastNativeLine" | "itemsBefore" | "checkpoint" | "position" | "verify"
 >;
 
 export function reading(store: Store, { version, codec }: { version: string; codec: Codec }): Reading {
@@ -27,8 +35,15 @@ export function reading(store: Store, { version, codec }: { version: string; cod
       first: integer(row, "first"),
       last: integer(row, "last"),
       position: integer(row, "position"),
-      bytes: blob(row, "body"),
+      bytes: isWhole(row) ? blob(row, "body") : damagedGroup(row, session),
     });
+  /** With the time of the last event before it that can be read. */
+  const damagedGroup = (row: Row, session: SessionId): Uint8Array => {
+    const key = store.keyOf(session);
+    const before = store.guard(() => store.prepare(BEFORE).all(key, integer(row, "first"))).find(isWhole);
+    const time = before === undefined ? undefined : toGroup(before, session).events().at(-1)?.time;
+    return damagedEvents(damageIn(row, { session, kind: "events" }), time ?? new Date(0).toISOString());
+  };
   return {
     async read(id, { after, maxBytes }) {
       const key = store.keyOf(id);
@@ -42,7 +57,7 @@ export function reading(store: Store, { version, codec }: { version: string; cod
     async readNative(id, { after, limit }) {
       const key = store.keyOf(id);
       const rows = store.prepare(NATIVE).iterate(key, after);
-      return store.guard(() => takeNative(store, { rows, after, limit, decode: codec.decodeNative }));
+      return store.guard(() => takeNative(store, { id, rows, after, limit, decode: codec.decodeNative }));
     },
     async lastNativeLine(id) {
       const key = store.keyOf(id);
@@ -60,6 +75,7 @@ export function reading(store: Store, { version, codec }: { version: string; cod
       const row = store.guard(() => store.prepare(select).get(key, version));
       return row === undefined ? null : { sequence: integer(row, "sequence"), state: text(row, "state") };
     },
+    verify: () => verify(store),
     position() {
       // Not the highest there is: a deleted group's position is never given again.
       const select = "SELECT seq FROM sqlite_sequence WHERE name = 'groups'";
@@ -82,6 +98,7 @@ function take(store: Store, { rows, maxBytes }: { rows: Iterable<Row>; maxBytes:
 }
 
 interface TakeNative {
+  readonly id: SessionId;
   readonly rows: Iterable<Row>;
   readonly after: number;
   readonly limit: number;
@@ -90,16 +107,41 @@ interface TakeNative {
 
 function takeNative(
   store: Store,
-  { rows, after, limit, decode }: TakeNative,
+  { id, rows, after, limit, decode }: TakeNative,
 ): { lines: NativeLine[]; hasMore: boolean } {
   const lines: NativeLine[] = [];
   for (const row of rows) {
     const body = blob(row, "body");
     count(store, { rows: 1, bytes: body.length });
-    for (const line of decode(body)) if (line.line > after) lines.push(line);
+    const found = isWhole(row) ? decode(body) : [damagedNative(damageIn(row, { session: id, kind: "native lines" }))];
+    for (const line of found) if (line.line > after) lines.push(line);
     if (lines.length > limit) break;
   }
   return { lines: lines.slice(0, limit), hasMore: lines.length > limit };
+}
+
+const damageIn = (row: Row, what: Pick<Damage, "session" | "kind">): Damage => ({
+  ...what,
+  first: integer(row, "first"),
+  last: integer(row, "last"),
+});
+
+/** Everything that is stored, checked a little at a time. */
+async function* verify(store: Store): AsyncGenerator<Damage> {
+  for (const [table, key, kind] of [
+    ["groups", "position", "events"],
+    ["native", "key", "native lines"],
+  ] as const) {
+    const select = `
+      SELECT ${table}.${key} AS place, first, ${table}.last AS last, body, checksum, sessions.id
+      FROM ${table} JOIN sessions ON sessions.key = ${table}.session
+      WHERE ${table}.${key} > ? AND sessions.id IS NOT NULL ORDER BY ${table}.${key} LIMIT ${VERIFIED_AT_ONCE}`;
+    const next = (place: number) => store.guard(() => store.prepare(select).all(place));
+    for (let rows = next(0); rows.length > 0; rows = next(integer(rows.at(-1) ?? {}, "place"))) {
+      for (const row of rows) if (!isWhole(row)) yield damageIn(row, { session: idIn(row), kind });
+      await nextTick();
+    }
+  }
 }
 
 function count(store: Store, { rows, bytes }: { rows: number; bytes: number }): void {

@@ -4,7 +4,17 @@ import type { Prompt } from "../../protocol/commands.ts";
 import { sessionId } from "../../protocol/ids.ts";
 import type { SessionFilter, SessionSummary } from "../../protocol/resources.ts";
 import { isSameProcess } from "../process-identity.ts";
-import type { EventLog, Owner, PromptStatus, Run, SessionRecord, SessionSettings, StoredPrompt } from "./contract.ts";
+import type {
+  EventLog,
+  ListQuery,
+  Owner,
+  PromptStatus,
+  RecordPage,
+  Run,
+  SessionRecord,
+  SessionSettings,
+  StoredPrompt,
+} from "./contract.ts";
 import { integer, type Row, text } from "./database.ts";
 import { noSession, sessionExists } from "./errors.ts";
 import { idIn, type Store } from "./sqlite-store.ts";
@@ -39,29 +49,22 @@ function sessions(store: Store): SessionRecords {
   const { prepare, guard, transaction } = store;
   return {
     async create({ id, settings, summary }, owner) {
-      const insert = "INSERT OR IGNORE INTO sessions (id, settings, summary, last, owner_pid, owner_started)";
-      const { changes } = guard(() =>
-        prepare(`${insert} VALUES (?, ?, ?, 0, ?, ?)`).run(
+      const insert =
+        "INSERT OR IGNORE INTO sessions (id, settings, summary, last, owner_pid, owner_started, agent, directory)";
+      const { changes } = transaction(() =>
+        prepare(`${insert} VALUES (?, ?, ?, 0, ?, ?, ?, ?)`).run(
           id,
           JSON.stringify(settings),
           JSON.stringify(summary),
           owner.pid,
           owner.started,
+          settings.create.agent,
+          settings.create.directory ?? "",
         ),
       );
       if (Number(changes) === 0) throw sessionExists(id);
     },
-    async list({ before, limit, ...filter }) {
-      const { where, values } = conditions(filter);
-      const sql = `${PLACED} WHERE key < ? AND id IS NOT NULL ${where} ORDER BY key DESC LIMIT ?`;
-      const place = before ?? Number.MAX_SAFE_INTEGER;
-      const rows = guard(() => prepare(sql).all(place, ...values, limit + 1));
-      const last = rows[limit - 1];
-      return {
-        records: rows.slice(0, limit).map(toRecord),
-        next: rows.length > limit && last !== undefined ? integer(last, "key") : null,
-      };
-    },
+    list: async (query) => page(store, query),
     async find(id) {
       const row = guard(() => prepare(`${RECORD} WHERE id = ?`).get(id));
       return row === undefined ? null : toRecord(row);
@@ -87,7 +90,9 @@ function sessions(store: Store): SessionRecords {
     },
     async changeSettings(id, settings) {
       const key = store.keyOf(id);
-      guard(() => prepare("UPDATE sessions SET settings = ? WHERE key = ?").run(JSON.stringify(settings), key));
+      const { agent, directory = "" } = settings.create;
+      const update = "UPDATE sessions SET settings = ?, agent = ?, directory = ? WHERE key = ?";
+      guard(() => prepare(update).run(JSON.stringify(settings), agent, directory, key));
     },
   };
 }
@@ -155,11 +160,23 @@ function runs(store: Store): Pick<Records, "putRun" | "endRun" | "runs"> {
   };
 }
 
+function page({ prepare, guard }: Store, { before, limit, ...filter }: ListQuery): RecordPage {
+  const { where, values } = conditions(filter);
+  const sql = `${PLACED} WHERE key < ? AND id IS NOT NULL ${where} ORDER BY key DESC LIMIT ?`;
+  const rows = guard(() => prepare(sql).all(before ?? Number.MAX_SAFE_INTEGER, ...values, limit + 1));
+  const last = rows[limit - 1];
+  const next = rows.length > limit && last !== undefined ? integer(last, "key") : null;
+  return { records: rows.slice(0, limit).map(toRecord), next };
+}
+
 /** One more condition per field that was given. */
 function conditions({ status, agent, directory, q }: SessionFilter): { where: string; values: string[] } {
-  const given = Object.entries({ status, agent, directory }).flatMap(([name, value]) =>
-    value === undefined ? [] : [{ where: `AND ${field(name)} = ?`, value }],
-  );
+  const columns = [
+    { where: "AND agent = ?", value: agent },
+    { where: "AND directory = ?", value: directory },
+    { where: `AND ${field("status")} = ?`, value: status },
+  ];
+  const given = columns.flatMap(({ where, value }) => (value === undefined ? [] : [{ where, value }]));
   const text = ["title", "sessionId", "nativeSessionId", "directory"].map((name) => `ifnull(${field(name)}, '')`);
   const search = `AND instr(lower(${text.join(" || char(10) || ")}), lower(?)) > 0`;
   const all = [...given, ...(q === undefined ? [] : [{ where: search, value: q }])];

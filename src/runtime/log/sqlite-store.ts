@@ -1,4 +1,5 @@
 /** What the parts of the SQLite log share: the open database, clear errors, transactions and session keys. */
+import { ApiError } from "../../protocol/errors.ts";
 import { type SessionId, sessionId } from "../../protocol/ids.ts";
 import { type Database, integer, type Row, type Statement, storageError, text } from "./database.ts";
 import { noSession } from "./errors.ts";
@@ -13,6 +14,8 @@ export interface Store {
   /** The session's key; throws `session_not_found`. */
   readonly keyOf: (id: SessionId) => number;
   readonly work: { rows: number; bytes: number };
+  /** Why the last transaction could not be stored, and when (of `performance.now()`); null when it could. */
+  readonly failure: () => { readonly message: string; readonly at: number } | null;
 }
 
 /** Statements are kept. Keys are not: another process may delete a session and make it again under its name. */
@@ -32,12 +35,26 @@ export function openStore(database: Database, file: string): Store {
       throw storageError(file, error);
     }
   };
+  let failure: ReturnType<Store["failure"]> = null;
+  const noting = <T>(work: () => T): T => {
+    try {
+      const result = guard(work);
+      failure = null;
+      return result;
+    } catch (error) {
+      if (error instanceof ApiError && error.code === "storage_error") {
+        failure = { message: error.message, at: performance.now() };
+      }
+      throw error;
+    }
+  };
   return {
     file,
     prepare,
     guard,
+    failure: () => failure,
     transaction: (work) =>
-      guard(() => {
+      noting(() => {
         prepare("BEGIN IMMEDIATE").run();
         try {
           const result = work();

@@ -17,6 +17,8 @@ export const LOG_FILE = "franca.db";
 /** A long session is deleted bit by bit, so that others are served in between. */
 const DELETED_ROWS = 50;
 const FREED_PAGES = 1_000;
+/** Sessions that have something to store try more often than this. */
+const RETRY_MS = 5_000;
 /** After the last commit. */
 const QUIET_MS = 250;
 
@@ -62,6 +64,7 @@ export function openSqliteLog({ folder, durability, version, maxBytes }: SqliteO
       dataVersion = now;
       return true;
     },
+    failure: () => failureOf(store),
     size: () =>
       store.guard(
         () => (pragma(database, "page_count") - pragma(database, "freelist_count")) * pragma(database, "page_size"),
@@ -76,6 +79,19 @@ export function openSqliteLog({ folder, durability, version, maxBytes }: SqliteO
       database.close();
     },
   };
+}
+
+/** Where nobody has tried for a while, a row is written again as it is. */
+function failureOf(store: Store): string | null {
+  const known = store.failure();
+  if (known === null || performance.now() - known.at < RETRY_MS) return known?.message ?? null;
+  const retry = "UPDATE sessions SET last = last WHERE key = (SELECT min(key) FROM sessions)";
+  try {
+    store.transaction(() => store.prepare(retry).run());
+  } catch {
+    // The store keeps what it failed with.
+  }
+  return store.failure()?.message ?? null;
 }
 
 function open({ folder, file, durability }: Pick<SqliteOptions, "folder" | "durability"> & { file: string }): Database {

@@ -16,6 +16,7 @@ import type {
   UpdateSession,
 } from "../../protocol/resources.ts";
 import type { EventGroup, Follow, Projections } from "../log/contract.ts";
+import type { Damage } from "../log/damage.ts";
 import type { TrustedFolder } from "../trust.ts";
 
 export interface PromptRequest {
@@ -126,6 +127,10 @@ export interface Sessions {
   modes(agent: string): Promise<readonly AgentMode[]>;
   install(agent: string, options: { readonly version?: string; readonly reinstall?: boolean }): Promise<void>;
   prune(options: { readonly olderThanMs: number }): Promise<readonly SessionId[]>;
+  /** Why nothing can be stored at the moment, in a sentence; null when all is well. */
+  storageFailure(): string | null;
+  /** Everything stored is read; what is damaged is reported. */
+  verify(): AsyncIterable<Damage>;
   /** Writes finished, agents stopped within a bound, locks released. */
   close(): Promise<void>;
 }

@@ -17,7 +17,17 @@ const SESSIONS = 100;
 
 type Reads = Pick<
   Sessions,
-  "list" | "get" | "events" | "native" | "follow" | "followAll" | "position" | "recovered" | "projections"
+  | "list"
+  | "get"
+  | "events"
+  | "native"
+  | "follow"
+  | "followAll"
+  | "position"
+  | "recovered"
+  | "projections"
+  | "storageFailure"
+  | "verify"
 >;
 
 export function reads(table: OpenSessions): Reads {
@@ -45,6 +55,8 @@ export function reads(table: OpenSessions): Reads {
     followAll: tail.followAll,
     position: log.position,
     recovered,
+    storageFailure: log.failure,
+    verify: log.verify,
     projections: log.projections,
   };
 }

@@ -4,6 +4,8 @@ import { Health } from "../../protocol/resources.ts";
 import { everySession } from "../../runtime/session/every-session.ts";
 import { defineRoute, json, type Route } from "../route.ts";
 
+/** Everybody may ask: the path of the data folder is for those who have the token. */
+const FAILING = "Nothing can be stored: look into the daemon's log, free some space or make the data folder writable.";
 const NONCE = /^[A-Za-z0-9_-]{16,128}$/;
 
 const health = defineRoute({
@@ -22,8 +24,11 @@ const health = defineRoute({
   },
   query: z.strictObject({ nonce: z.string().regex(NONCE, "a nonce is 16 to 128 letters, digits, - or _").optional() }),
   answer: Health,
-  handle: async ({ version, prove, query: { nonce } }) =>
-    json({ status: "ok", version, ...(nonce === undefined ? {} : prove(nonce)) }),
+  handle: async ({ sessions, version, prove, query: { nonce } }) => {
+    const failure = sessions.storageFailure();
+    const storage = failure === null ? { storage: "ok" } : { storage: "failing", storageMessage: FAILING };
+    return json({ status: "ok", version, ...storage, ...(nonce === undefined ? {} : prove(nonce)) });
+  },
 });
 
 const metrics = defineRoute({

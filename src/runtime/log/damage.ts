@@ -1,0 +1,52 @@
+/**
+ * What is served in the place of a damaged group: one error event that names the range, so that readers go on with the
+ * rest of the session and nobody takes wrong data for right.
+ */
+import type { UniversalEvent } from "../../protocol/events.ts";
+import { eventId, type SessionId } from "../../protocol/ids.ts";
+import type { NativeLine } from "../../protocol/resources.ts";
+
+export interface Damage {
+  readonly session: SessionId;
+  readonly kind: "events" | "native lines";
+  readonly first: number;
+  readonly last: number;
+}
+
+export const DAMAGED = "storage_damaged";
+
+export function describeDamage({ session, kind, first, last }: Damage): string {
+  const range = first === last ? `${first}` : `${first} to ${last}`;
+  return (
+    `The stored ${kind} ${range} of session ${session} are damaged and cannot be shown; the rest of the session can. ` +
+    "Check the disk, and restore a backup of the data folder if you need them."
+  );
+}
+
+/** As stored bytes. Its sequence is the last of the range: whoever has read it goes on behind the damage. */
+export function damagedEvents(damage: Damage, time: string): Uint8Array {
+  const { session, last, first } = damage;
+  const event: UniversalEvent = {
+    event_id: eventId(session, last),
+    sequence: last,
+    time,
+    session_id: session,
+    native_session_id: null,
+    turn_id: null,
+    source: "daemon",
+    synthetic: true,
+    type: "error",
+    data: { message: describeDamage(damage), code: DAMAGED, details: { first, last }, fatal: false },
+    raw: null,
+    cause: { line: null },
+    v: 1,
+  };
+  return Buffer.from(`${JSON.stringify(event)}\n`, "utf8");
+}
+
+export const damagedNative = (damage: Damage): NativeLine => ({
+  line: damage.last,
+  time: new Date(0).toISOString(),
+  from: "process",
+  native: { error: describeDamage(damage), code: DAMAGED, first: damage.first, last: damage.last },
+});
