@@ -165,7 +165,7 @@ export function embeddedDoor(sessions: Sessions): Door {
     follow,
     trust: async (directory) => ({
       folders: sessions.trust.list(),
-      ...(directory === undefined ? {} : { trusted: sessions.trust.isTrusted(directory) }),
+      ...defined({ trusted: directory === undefined ? undefined : sessions.trust.isTrusted(directory) }),
     }),
     addTrust: (directory, options) => sessions.trust.add(directory, options),
     removeTrust: async (directory) => void (await sessions.trust.remove(directory)),

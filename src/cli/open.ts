@@ -1,5 +1,6 @@
 /** `franca open`: a link that logs a browser in. Its one-time code is for the person at the terminal only. */
 import type { Command } from "commander";
+import { defined } from "../core/defined.ts";
 import { connect } from "../sdk/index.ts";
 import { loadSettings } from "./config.ts";
 import { addDoorOptions, daemonAddress } from "./door.ts";
@@ -21,6 +22,6 @@ async function open(flags: Readonly<Record<string, unknown>>): Promise<void> {
   const { token, data } = await loadSettings({ flags, env: process.env });
   const url = await daemonAddress({ flags, env: process.env });
   if (url === null) throw new CommandError("No daemon runs: start one with franca serve.");
-  const { code } = await connect({ url, data, ...(token === null ? {} : { token }) }).makeLoginCode();
+  const { code } = await connect({ url, data, ...defined({ token: token ?? undefined }) }).makeLoginCode();
   process.stdout.write(`${pageLink(url, code)}\n`);
 }

@@ -5,6 +5,7 @@ import { constants } from "node:os";
 import { join, resolve } from "node:path";
 import type { Command } from "commander";
 import { opencode } from "../adapters/opencode/index.ts";
+import { defined } from "../core/defined.ts";
 import { openBinaries } from "../runtime/agent/binaries.ts";
 import { daemonOf } from "../runtime/daemon/lock.ts";
 import { silentLogger } from "../runtime/logger.ts";
@@ -54,7 +55,7 @@ async function attach(words: readonly string[], flags: Flags): Promise<void> {
   const { program, scope, more } = await prepare({ url, words, flags, settings });
   const args = ["attach", `${url}/opencode${scope}`, "--dir", directory, ...more];
   const { token, data } = settings;
-  const credential = await findCredential({ base: url, data, fetch, ...(token === null ? {} : { token }) });
+  const credential = await findCredential({ base: url, data, fetch, ...defined({ token: token ?? undefined }) });
   const password = credential === null ? {} : { OPENCODE_SERVER_PASSWORD: credential };
   process.exitCode = await run(program, args, { ...process.env, ...password });
 }

@@ -1,8 +1,9 @@
 /** `franca token`: the secret of the data folder, for programs of its user that are not ours. */
 import type { Command } from "commander";
+import { defined } from "../core/defined.ts";
 import { ensureToken } from "../runtime/data-folder.ts";
 import { connect } from "../sdk/index.ts";
-import { revokeLogins } from "../server/logins.ts";
+import { revokeLogins } from "../server/http/logins.ts";
 import { loadSettings } from "./config.ts";
 import { addDoorOptions, daemonAddress, refuseInsideSession } from "./door.ts";
 
@@ -38,6 +39,6 @@ async function revoke(flags: Flags): Promise<void> {
   const { token, data } = await loadSettings({ flags, env: process.env });
   const url = await daemonAddress({ flags, env: process.env });
   if (url === null) revokeLogins(data);
-  else await connect({ url, data, ...(token === null ? {} : { token }) }).revokeLogins();
+  else await connect({ url, data, ...defined({ token: token ?? undefined }) }).revokeLogins();
   process.stdout.write("All pages are logged out.\n");
 }

@@ -55,7 +55,7 @@ export function openHttp({ url, fetch = globalThis.fetch, ...options }: ConnectO
       { base, path: `${path}${queryText(query)}` },
       {
         method,
-        headers: entriesOf({ authorization, "content-type": type, ...headers }),
+        headers: Object.fromEntries(entriesOf({ authorization, "content-type": type, ...headers })),
         body: body === undefined ? null : JSON.stringify(body),
         signal,
       },

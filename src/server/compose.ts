@@ -13,6 +13,7 @@ import {
   listModels,
   removeOutputs,
 } from "../builtin/index.ts";
+import { defined } from "../core/defined.ts";
 import { createMock } from "../mock/index.ts";
 import { ApiError } from "../protocol/errors.ts";
 import type { FinishTodos } from "../protocol/resources.ts";
@@ -23,11 +24,11 @@ import type { PluginEntry } from "../runtime/plugins/plugins.ts";
 import type { Sessions } from "../runtime/session/contract.ts";
 import { openSessions } from "../runtime/session/sessions.ts";
 import { routes } from "./api/index.ts";
-import { isLoopback, proofOf } from "./auth.ts";
-import { type Connections, watchConnections } from "./connections.ts";
 import { homeSurface } from "./home.ts";
-import { type ConnectionLimits, createHttpServer, type Surface } from "./http.ts";
-import { type Logins, openLogins } from "./logins.ts";
+import { isLoopback, proofOf } from "./http/auth.ts";
+import { type Connections, watchConnections } from "./http/connections.ts";
+import { type Logins, openLogins } from "./http/logins.ts";
+import { type ConnectionLimits, createHttpServer, type Surface } from "./http/server.ts";
 import { openMetrics } from "./metrics.ts";
 import { removeAttachments } from "./opencode/attachments.ts";
 import { openCodeSurface } from "./opencode/index.ts";
@@ -84,15 +85,14 @@ export async function openRuntime(options: OpenRuntime): Promise<Sessions> {
         loadHistory: historyFrom(() => sessions),
         environment: process.env,
         passEnv,
-        ...(store === "memory" ? {} : { outputs }),
-        ...(plugged === null ? {} : { hooks: plugged.plugins }),
+        ...defined({ outputs: store === "memory" ? undefined : outputs, hooks: plugged?.plugins }),
       }),
     },
     credentials: (agent) =>
       agent === "builtin" ? hasCredentials({ settings: builtin, environment: process.env }) : null,
     models: async (agent) =>
       agent === "builtin" ? listModels({ settings: builtin, environment: process.env }) : { models: [] },
-    ...(plugged === null ? {} : { settle: plugged.settle }),
+    ...defined({ settle: plugged?.settle }),
     async onDeleted(session) {
       await removeOutputs({ outputs, session });
       if (attachments !== null) await removeAttachments({ attachments, session });
@@ -105,12 +105,8 @@ export async function openRuntime(options: OpenRuntime): Promise<Sessions> {
     store: store === "memory" ? { kind: "memory" } : { kind: "sqlite", folder: data, durability },
     toolsFolder: process.env.FRANCA_TOOLS ?? join(data, "tools"),
     token: typeof token === "string" ? token : null,
-    policy: {
-      ...(watchdogMs === null ? {} : { watchdogMs }),
-      ...(finishTodos === undefined ? {} : { finishTodos }),
-      // Obeying an abort and being stopped are the first two rungs of one ladder.
-      ...(stop === null ? {} : { abortMs: stop.terminateMs }),
-    },
+    // Obeying an abort and being stopped are the first two rungs of one ladder.
+    policy: defined({ watchdogMs: watchdogMs ?? undefined, finishTodos, abortMs: stop?.terminateMs }),
     ...(stop === null ? {} : { stop: { terminateMs: 0, killMs: stop.killMs - stop.terminateMs } }),
   });
   return plugged === null ? sessions : plugged.follow(sessions);

@@ -2,7 +2,7 @@
  * The page at `/`: says that the daemon runs, logs in with the one-time code of its address, and lists the sessions.
  * Its files are static: whatever they show, they ask for with the page's own credential.
  */
-import type { Surface } from "./http.ts";
+import type { Surface } from "./http/server.ts";
 
 const SCRIPT_PATH = "/assets/home.js";
 const STYLE_PATH = "/assets/home.css";

@@ -1,7 +1,7 @@
 /** Who gets in: tokens, Host headers, origins, and what needs none of them. */
 import { request } from "node:http";
 import { expect, test } from "vitest";
-import { isLoopback, tokenOf } from "../../src/server/auth.ts";
+import { isLoopback, tokenOf } from "../../src/server/http/auth.ts";
 import { startDaemon } from "../support/daemon.ts";
 
 const TOKEN = "correct-horse";

@@ -7,8 +7,8 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { ensureToken, openDataFolder } from "../../src/runtime/data-folder.ts";
 import { connect, ImpostorError } from "../../src/sdk/index.ts";
-import { proofOf } from "../../src/server/auth.ts";
-import { openLogins } from "../../src/server/logins.ts";
+import { proofOf } from "../../src/server/http/auth.ts";
+import { openLogins } from "../../src/server/http/logins.ts";
 import { franca, serve, startDaemon } from "../support/daemon.ts";
 import { temporaryFolder } from "../support/folders.ts";
 

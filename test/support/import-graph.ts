@@ -47,15 +47,6 @@ function graphOf(edges: readonly Edge[], nodes: readonly string[]): Graph {
   return graph;
 }
 
-/** The graph without some edges, each written as `a → b`. */
-export const withoutEdges = (graph: Graph, edges: readonly string[]): Graph =>
-  new Map(
-    [...graph].map(([from, targets]) => [
-      from,
-      new Map([...targets].filter(([to]) => !edges.includes(`${from} → ${to}`))),
-    ]),
-  );
-
 /** One circle for each node that has any, the shortest, written as `a → b → a`; a circle is named once. */
 export function circlesOf(graph: Graph): string[] {
   const circles = new Map<string, string>();

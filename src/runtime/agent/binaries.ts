@@ -6,6 +6,7 @@ import { delimiter, isAbsolute, join } from "node:path";
 import type { Adapter } from "../../core/adapter.ts";
 import type { Credentials } from "../../core/agent-environment.ts";
 import type { Binary } from "../../core/binary.ts";
+import { defined } from "../../core/defined.ts";
 import { ApiError } from "../../protocol/errors.ts";
 import type { AgentSummary } from "../../protocol/resources.ts";
 import type { Logger } from "../logger.ts";
@@ -56,8 +57,7 @@ export function openBinaries(options: BinariesOptions): Binaries {
         id: adapter.agent,
         name: adapter.name,
         installed: adapter.binary === null || path !== null,
-        ...(version === null ? {} : { version }),
-        ...(path === null ? {} : { path }),
+        ...defined({ version: version ?? undefined, path: path ?? undefined }),
         folderTrust: adapter.folder !== null,
         credentialsAvailable:
           options.credentials?.(adapter.agent) ?? hasCredentials(adapter.credentials, options.environment),

@@ -2,6 +2,7 @@
 import { statSync } from "node:fs";
 import { resolve } from "node:path";
 import type { Adapter } from "../../core/adapter.ts";
+import { defined } from "../../core/defined.ts";
 import { emptySnapshot } from "../../core/snapshot.ts";
 import { ApiError } from "../../protocol/errors.ts";
 import type { SessionId } from "../../protocol/ids.ts";
@@ -20,7 +21,7 @@ export async function createSession(table: OpenSessions, id: SessionId, asked: C
   checkAgent(runtime, { ...asked, directory });
   await store(table, { id, settings: { create: { ...asked, directory }, forkOf: null } });
   const { nativeSessionId } = asked;
-  return { healthy: true, ...(nativeSessionId === undefined ? {} : { nativeSessionId }) };
+  return { healthy: true, ...defined({ nativeSessionId }) };
 }
 
 /** Throws unless the agent is installed and supports these options, and the directory exists. */
@@ -49,7 +50,7 @@ export async function forkSession(
     throw new ApiError("invalid_request", `Session ${id} has not begun: there is nothing to branch off from.`);
   }
   const { nativeSessionId: _native, ...create } = settings.create;
-  await store(table, { id: into, settings: { create, forkOf, ...(at === undefined ? {} : { forkAt: at }) } });
+  await store(table, { id: into, settings: { create, forkOf, ...defined({ forkAt: at }) } });
 }
 
 async function store(

@@ -2,6 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
+import { defined } from "../../core/defined.ts";
 import type { Attachment, Prompt, PromptExtras } from "../../protocol/commands.ts";
 import { ApiError, hasCode } from "../../protocol/errors.ts";
 import { promptId } from "../../protocol/ids.ts";
@@ -52,7 +53,7 @@ export function promptFrom(runtime: Runtime, open: OpenSession, request: PromptR
     prompt_id: promptId(randomUUID()),
     text,
     attachments: attachmentsOf(open, attachments),
-    ...(clientId === undefined ? {} : { client_id: clientId }),
+    ...defined({ client_id: clientId }),
     ...(extraNames.every((name) => extras[name] === undefined) ? {} : { extras }),
   };
 }

@@ -1,5 +1,6 @@
 /** What all sessions of this process share: the log, the adapters, the pool of connections, the options. */
 import type { Adapter } from "../../core/adapter.ts";
+import { defined } from "../../core/defined.ts";
 import type { SessionId } from "../../protocol/ids.ts";
 import { type Binaries, openBinaries } from "../agent/binaries.ts";
 import type { RunBook } from "../agent/connection/contract.ts";
@@ -53,7 +54,7 @@ export function startRuntime(options: RuntimeOptions): Runtime {
     environment: process.env,
     passEnv: options.passEnv ?? [],
     logger,
-    ...(options.credentials === undefined ? {} : { credentials: options.credentials }),
+    ...defined({ credentials: options.credentials }),
   });
   return {
     options,
@@ -80,7 +81,7 @@ export function startRuntime(options: RuntimeOptions): Runtime {
 }
 
 const openSqlite = ({ folder, durability = "normal", maxBytes }: SqliteStore, version: string): EventLog =>
-  openSqliteLog({ folder, durability, version, ...(maxBytes === undefined ? {} : { maxBytes }) });
+  openSqliteLog({ folder, durability, version, ...defined({ maxBytes }) });
 
 const ladderOf = ({ terminateMs, killMs }: { terminateMs: number; killMs: number }): Rung[] => [
   { signal: "SIGINT", waitMs: terminateMs },

@@ -1,4 +1,5 @@
 /** The update command: title, model, variant, mode and permission mode of an open session. */
+import { defined } from "../../core/defined.ts";
 import type { SessionChange } from "../../protocol/commands.ts";
 import type { UpdateSession } from "../../protocol/resources.ts";
 import type { OpenSession } from "./open-session.ts";
@@ -13,13 +14,7 @@ export interface Updating {
 export async function update(runtime: Runtime, open: OpenSession, { asked, standIn }: Updating): Promise<void> {
   refuseEnded(open);
   const { title, model, variant, agentMode, permissionMode } = asked;
-  const change: SessionChange = {
-    ...(title === undefined ? {} : { title }),
-    ...(model === undefined ? {} : { model }),
-    ...(variant === undefined ? {} : { variant }),
-    ...(agentMode === undefined ? {} : { mode: agentMode }),
-    ...(permissionMode === undefined ? {} : { permission_mode: permissionMode }),
-  };
+  const change: SessionChange = defined({ title, model, variant, mode: agentMode, permission_mode: permissionMode });
   checkChange(open, change);
   // The next start of the agent uses the same settings.
   const settings = { ...open.settings, create: { ...open.settings.create, ...asked } };

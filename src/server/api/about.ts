@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { Health } from "../../protocol/resources.ts";
 import { everySession } from "../../runtime/session/every-session.ts";
-import { defineRoute, json, type Route } from "../route.ts";
+import { defineRoute, json, type Route } from "../http/route.ts";
 
 /** Everybody may ask: the path of the data folder is for those who have the token. */
 const FAILING = "Nothing can be stored: look into the daemon's log, free some space or make the data folder writable.";

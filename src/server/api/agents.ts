@@ -1,6 +1,7 @@
 /** Routes about agents: which there are, what they offer, and installing one. */
+import { defined } from "../../core/defined.ts";
 import { AgentList, InstallAgent, ModeList, ModelList } from "../../protocol/resources.ts";
-import { defineRoute, empty, json, type Route } from "../route.ts";
+import { defineRoute, empty, json, type Route } from "../http/route.ts";
 
 const list = defineRoute({
   method: "get",
@@ -57,10 +58,7 @@ const install = defineRoute({
   body: InstallAgent,
   bodyOptional: true,
   handle: async ({ sessions, params, body: { version, reinstall } }) => {
-    await sessions.install(params.agent ?? "", {
-      ...(version === undefined ? {} : { version }),
-      ...(reinstall === undefined ? {} : { reinstall }),
-    });
+    await sessions.install(params.agent ?? "", defined({ version, reinstall }));
     return empty();
   },
 });

@@ -7,10 +7,10 @@ import { ApiError } from "../../protocol/errors.ts";
 import type { SessionId } from "../../protocol/ids.ts";
 import { EventPage, NativePage } from "../../protocol/resources.ts";
 import type { EventGroup } from "../../runtime/log/contract.ts";
+import { type Call, defineRoute, json, type Route, sent, sessionOf } from "../http/route.ts";
+import { type EventStream, frame, streamEvents } from "../http/sse.ts";
 import { dialectOf } from "../rendering/dialects.ts";
 import { follow } from "../rendering/rendering.ts";
-import { type Call, defineRoute, json, type Route, sent, sessionOf } from "../route.ts";
-import { type EventStream, frame, streamEvents } from "../sse.ts";
 import { integer, offset } from "./query.ts";
 import { includeRaw, writeRaw } from "./raw-events.ts";
 

@@ -1,5 +1,5 @@
 /** The universal API: every route under `/v1`, and what describes and measures the daemon. */
-import { defineRoute, json, type Route } from "../route.ts";
+import { defineRoute, json, type Route } from "../http/route.ts";
 import { aboutRoutes } from "./about.ts";
 import { agentRoutes } from "./agents.ts";
 import { eventRoutes } from "./events.ts";
@@ -14,7 +14,7 @@ const openapi = defineRoute({
   doc: { id: "openapi", tag: "Daemon", summary: "This description, as OpenAPI 3.1", errors: [], answers: "json" },
   handle: async ({ version }) => {
     // Making it takes longer than starting the daemon, so it is made when somebody asks.
-    const { openApiDocument } = await import("../openapi.ts");
+    const { openApiDocument } = await import("./openapi.ts");
     return json(openApiDocument({ routes, version }));
   },
 });

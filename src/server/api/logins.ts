@@ -1,6 +1,6 @@
 /** Routes by which a page logs in: a one-time code made with the token, exchanged for a credential of the page. */
 import { LoginCode, LoginCredential, LoginRequest } from "../../protocol/resources.ts";
-import { defineRoute, empty, json, type Route } from "../route.ts";
+import { defineRoute, empty, json, type Route } from "../http/route.ts";
 
 const login = defineRoute({
   method: "post",

@@ -15,7 +15,7 @@ import {
   type SessionSummary,
   UpdateSession,
 } from "../../protocol/resources.ts";
-import { defineRoute, empty, json, type Route, sessionOf } from "../route.ts";
+import { defineRoute, empty, json, type Route, sessionOf } from "../http/route.ts";
 import { integer } from "./query.ts";
 
 const MAX_ITEMS = 1000;
@@ -89,7 +89,7 @@ const get = defineRoute({
   answer: SessionDetail,
   handle: async (call) => {
     const { itemsBefore, limit } = call.query;
-    const page = { ...(itemsBefore === undefined ? {} : { itemsBefore }), ...(limit === undefined ? {} : { limit }) };
+    const page = defined({ itemsBefore, limit });
     return json(named(await call.sessions.get(sessionOf(call), page)));
   },
 });

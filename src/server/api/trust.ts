@@ -1,7 +1,8 @@
 /** Routes about folder trust. They need the person's credential like every route; no file of a folder grants trust. */
 import { z } from "zod";
+import { defined } from "../../core/defined.ts";
 import { TrustList, TrustRequest, TrustResult } from "../../protocol/resources.ts";
-import { defineRoute, empty, json, type Route } from "../route.ts";
+import { defineRoute, empty, json, type Route } from "../http/route.ts";
 
 const list = defineRoute({
   method: "get",
@@ -19,7 +20,7 @@ const list = defineRoute({
   handle: async ({ sessions, query: { directory } }) =>
     json({
       folders: sessions.trust.list(),
-      ...(directory === undefined ? {} : { trusted: sessions.trust.isTrusted(directory) }),
+      ...defined({ trusted: directory === undefined ? undefined : sessions.trust.isTrusted(directory) }),
     }),
 });
 

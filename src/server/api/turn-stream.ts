@@ -2,8 +2,8 @@
 import type { UniversalEvent } from "../../protocol/events.ts";
 import type { SessionId } from "../../protocol/ids.ts";
 import type { PromptReceipt } from "../../runtime/session/contract.ts";
-import type { Call } from "../route.ts";
-import { streamEvents } from "../sse.ts";
+import type { Call } from "../http/route.ts";
+import { streamEvents } from "../http/sse.ts";
 import { writeRaw } from "./raw-events.ts";
 
 export interface TurnStreamOptions {

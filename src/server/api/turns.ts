@@ -1,10 +1,11 @@
 /** Routes that drive turns: prompts, abort, and the answers to what an agent asks. */
 import type { IncomingMessage } from "node:http";
 import type { z } from "zod";
+import { defined } from "../../core/defined.ts";
 import { ApiError } from "../../protocol/errors.ts";
 import { AbortSession, RejectQuestion, ReplyPermission, ReplyQuestion, SendMessage } from "../../protocol/resources.ts";
 import type { PromptReceipt, PromptRequest } from "../../runtime/session/contract.ts";
-import { type Call, defineRoute, empty, type Route, sent, sessionOf } from "../route.ts";
+import { type Call, defineRoute, empty, type Route, sent, sessionOf } from "../http/route.ts";
 import { rawQuery } from "./raw-events.ts";
 import { streamTurn } from "./turn-stream.ts";
 
@@ -93,7 +94,7 @@ const replyPermission = defineRoute({
     const { reply, message } = call.body;
     await call.sessions.replyPermission(sessionOf(call), call.params.permissionId ?? "", {
       reply,
-      ...(message === undefined ? {} : { message }),
+      ...defined({ message }),
     });
     return empty();
   },
@@ -145,20 +146,14 @@ async function prompt(call: Call<unknown, z.infer<typeof SendMessage>>): Promise
   const key = idempotencyKey(call.incoming);
   const request: PromptRequest = {
     text: message,
-    ...(attachments === undefined ? {} : { attachments: attachments.map(withoutAbsent) }),
-    ...(delivery === undefined ? {} : { delivery }),
-    ...(key === null ? {} : { idempotencyKey: key }),
+    ...defined({ attachments: attachments?.map(withoutAbsent), delivery, idempotencyKey: key ?? undefined }),
   };
   return call.sessions.prompt(sessionOf(call), request);
 }
 
 type WireAttachment = NonNullable<z.infer<typeof SendMessage>["attachments"]>[number];
 
-const withoutAbsent = ({ path, mime, filename }: WireAttachment) => ({
-  path,
-  ...(mime === undefined ? {} : { mime }),
-  ...(filename === undefined ? {} : { filename }),
-});
+const withoutAbsent = ({ path, mime, filename }: WireAttachment) => defined({ path, mime, filename });
 
 function idempotencyKey({ headers }: IncomingMessage): string | null {
   const value = headers["idempotency-key"];

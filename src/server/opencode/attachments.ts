@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { defined } from "../../core/defined.ts";
 import type { Attachment, PromptExtras } from "../../protocol/commands.ts";
 import { ApiError } from "../../protocol/errors.ts";
 import { folderName } from "../../runtime/folder-name.ts";
@@ -51,10 +52,10 @@ export async function keepAttachments(parts: readonly PromptPart[], place: Attac
   return {
     text: texts.join("\n"),
     attachments,
-    own: {
-      ...(own.subtask.length === 0 ? {} : { subtask: own.subtask }),
-      ...(own.agent.length === 0 ? {} : { agent: own.agent }),
-    },
+    own: defined({
+      subtask: own.subtask.length === 0 ? undefined : own.subtask,
+      agent: own.agent.length === 0 ? undefined : own.agent,
+    }),
   };
 }
 
@@ -65,7 +66,7 @@ const isOf =
 
 async function attachment(part: PromptPart, place: AttachmentPlace): Promise<Attachment> {
   const { url = "", mime, filename } = part;
-  const described = { ...(mime === undefined ? {} : { mime }), ...(filename === undefined ? {} : { filename }) };
+  const described = defined({ mime, filename });
   if (url.startsWith("file:")) return { path: readable(url, () => fileURLToPath(withoutQuery(url))), ...described };
   const [, type, base64, data] = /^data:([^;,]*)((?:;[^,]*)?;base64)?,(.*)$/s.exec(url) ?? [];
   if (data === undefined) throw new ApiError("invalid_request", "A file part needs a `file:` or `data:` url.");

@@ -1,4 +1,5 @@
 /** `/doc`: what this server really answers, as an OpenAPI document without OpenCode's schemas. */
+import { defined } from "../../core/defined.ts";
 import { OPENCODE_VERSION } from "../../projections/opencode/index.ts";
 import type { OpenCodeRoute } from "./route.ts";
 
@@ -7,7 +8,7 @@ export function document(routes: readonly OpenCodeRoute[]): unknown {
   for (const { method, path, partial } of routes) {
     const operation = {
       summary: `${method} ${path}`,
-      ...(partial === undefined ? {} : { description: partial }),
+      ...defined({ description: partial }),
       responses: { default: { description: `As OpenCode ${OPENCODE_VERSION} answers.` } },
     };
     paths[path] = { ...paths[path], [method.toLowerCase()]: operation };

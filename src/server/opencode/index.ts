@@ -3,9 +3,9 @@
 import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
 import type { Context } from "hono";
 import { defaultOptions, type OpenCodeOptions } from "../../projections/opencode/index.ts";
-import type { App, Environment, Surface } from "../http.ts";
-import { asApiError } from "../problem.ts";
-import { honoPath, type ServerContext } from "../route.ts";
+import { asApiError } from "../http/problem.ts";
+import { honoPath, type ServerContext } from "../http/route.ts";
+import type { App, Environment, Surface } from "../http/server.ts";
 import { bodyOf } from "./chunked-body.ts";
 import { watchDeletions } from "./deletions.ts";
 import { document } from "./document.ts";

@@ -1,5 +1,6 @@
 /** Permissions and questions: listed, and answered once; a second answer is refused. */
 import { z } from "zod";
+import { defined } from "../../core/defined.ts";
 import { ApiError } from "../../protocol/errors.ts";
 import { json, type OpenCodeAnswer, type OpenCodeCall, type OpenCodeRoute } from "./route.ts";
 import type { SessionView } from "./session-view.ts";
@@ -16,7 +17,7 @@ export const permissionRoutes: readonly OpenCodeRoute[] = [
     handle: async (call) => {
       const { reply, message } = await call.body(Reply);
       const { view, request } = await find(call, { id: call.params.requestID ?? "", kind: "permission" });
-      await call.sessions.replyPermission(view.id, request, { reply, ...(message === undefined ? {} : { message }) });
+      await call.sessions.replyPermission(view.id, request, { reply, ...defined({ message }) });
       return json(true);
     },
   },

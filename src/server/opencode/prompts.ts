@@ -1,5 +1,6 @@
 /** Prompts and what else begins a turn: held open until the turn has ended and everybody has heard it. */
 import { z } from "zod";
+import { defined } from "../../core/defined.ts";
 import { DEFAULT_MODE, DEFAULT_MODEL } from "../../projections/opencode/index.ts";
 import type { PromptExtras } from "../../protocol/commands.ts";
 import { ApiError } from "../../protocol/errors.ts";
@@ -97,8 +98,7 @@ async function ask(call: OpenCodeCall): Promise<Asked | { readonly noted: OpenCo
   const request = {
     text,
     attachments,
-    ...(isPlain ? {} : { extras }),
-    ...(body.messageID === undefined ? {} : { clientId: body.messageID, idempotencyKey: body.messageID }),
+    ...defined({ extras: isPlain ? undefined : extras, clientId: body.messageID, idempotencyKey: body.messageID }),
   };
   if (body.noReply === true) return { noted: await note(call, { view, request }) };
   const { title } = await call.sessions.get(view.id, { limit: 0 });
@@ -111,13 +111,8 @@ async function ask(call: OpenCodeCall): Promise<Asked | { readonly noted: OpenCo
 }
 
 function extrasOf({ system, format, tools }: z.infer<typeof Prompt>, own: Carried["own"]): PromptExtras {
-  return {
-    ...own,
-    ...(system === undefined ? {} : { system }),
-    // Text is what everybody answers with.
-    ...(format === undefined || format.type === "text" ? {} : { format }),
-    ...(tools === undefined ? {} : { tools }),
-  };
+  // Text is what everybody answers with.
+  return defined({ ...own, system, format: format?.type === "text" ? undefined : format, tools });
 }
 
 const Noted = z.looseObject({ info: z.looseObject({ id: z.string() }) });
@@ -179,17 +174,21 @@ function changeOf({
   const mode = agent === undefined || agent === (now.agentMode ?? plan) ? {} : modeOptions(agent);
   const leavesPlan = agent === DEFAULT_MODE && now.permissionMode === "plan";
   return {
-    ...(wanted === DEFAULT_MODEL || wanted === now.model ? {} : { model: wanted }),
-    ...(variant === undefined || variant === "default" || variant === now.variant ? {} : { variant }),
+    ...defined({
+      model: wanted === DEFAULT_MODEL || wanted === now.model ? undefined : wanted,
+      variant: variant === "default" || variant === now.variant ? undefined : variant,
+    }),
     ...mode,
-    ...(leavesPlan ? { permissionMode: "default" as const } : {}),
+    ...defined({ permissionMode: leavesPlan ? "default" : undefined }),
   };
 }
 
 const choiceOf = ({ model, agent, variant }: Choice & { readonly model: z.infer<typeof Model> }): AgentChoice => ({
   agent: model.providerID,
-  ...(model.modelID === DEFAULT_MODEL ? {} : { model: model.modelID }),
-  ...(variant === undefined || variant === "default" ? {} : { variant }),
+  ...defined({
+    model: model.modelID === DEFAULT_MODEL ? undefined : model.modelID,
+    variant: variant === "default" ? undefined : variant,
+  }),
   ...modeOptions(agent),
 });
 
@@ -235,7 +234,7 @@ async function command(call: OpenCodeCall): Promise<OpenCodeAnswer> {
   const { promptId } = await call.sessions.prompt(view.id, {
     text,
     extras: { command: { name: body.command, arguments: body.arguments } },
-    ...(body.messageID === undefined ? {} : { clientId: body.messageID }),
+    ...defined({ clientId: body.messageID }),
   });
   return answered(call, { view, prompt: promptId });
 }

@@ -2,8 +2,8 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { z } from "zod";
 import { ApiError } from "../../protocol/errors.ts";
-import { readJson } from "../request.ts";
-import type { ServerContext } from "../route.ts";
+import { readJson } from "../http/request.ts";
+import type { ServerContext } from "../http/route.ts";
 import type { EventStreams } from "./events.ts";
 import type { Catalogue } from "./providers.ts";
 import type { SessionViews } from "./session-views.ts";

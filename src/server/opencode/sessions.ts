@@ -2,6 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { basename } from "node:path";
 import { z } from "zod";
+import { defined } from "../../core/defined.ts";
 import type { OpenCodeSession } from "../../dialects/opencode.ts";
 import {
   DEFAULT_MODE,
@@ -119,9 +120,11 @@ function createOptions(call: OpenCodeCall, body: z.infer<typeof Create>): Create
   return {
     agent: body.model?.providerID ?? call.agent,
     directory: call.directory,
-    ...(model === DEFAULT_MODEL ? {} : { model }),
-    ...(variant === undefined || variant === "default" ? {} : { variant }),
-    ...(body.title === undefined || body.title === "" ? {} : { title: body.title }),
+    ...defined({
+      model: model === DEFAULT_MODEL ? undefined : model,
+      variant: variant === "default" ? undefined : variant,
+      title: body.title === "" ? undefined : body.title,
+    }),
     ...modeOptions(body.agent),
   };
 }
@@ -185,7 +188,7 @@ function describe(summary: SessionSummary, view: SessionView | undefined): OpenC
     path: "",
     title: title ?? `New session - ${createdAt === "" ? new Date(created).toISOString() : createdAt}`,
     agent: agentMode ?? plan,
-    model: { id: model ?? DEFAULT_MODEL, providerID: agent, ...(variant === null ? {} : { variant }) },
+    model: { id: model ?? DEFAULT_MODEL, providerID: agent, ...defined({ variant: variant ?? undefined }) },
     version: OPENCODE_VERSION,
     time: { created, updated: Date.parse(updatedAt) || created },
   };

@@ -1,5 +1,6 @@
 /** Side requests: what is asked of the agent outside its turns, such as revert, share and remove a message. */
 import { z } from "zod";
+import { defined } from "../../core/defined.ts";
 import { ApiError } from "../../protocol/errors.ts";
 import type { SideRequest } from "../../runtime/session/contract.ts";
 import { json, notSupported, type OpenCodeAnswer, type OpenCodeCall, type OpenCodeRoute } from "./route.ts";
@@ -42,7 +43,7 @@ async function revert(call: OpenCodeCall): Promise<OpenCodeAnswer> {
   return change(call, {
     word: "revert",
     message_id: messageID,
-    ...(partID === undefined ? {} : { native_item_id: partID }),
+    ...defined({ native_item_id: partID }),
   });
 }
 
@@ -56,7 +57,7 @@ async function change(call: OpenCodeCall, request: SideRequest): Promise<OpenCod
 async function remove(call: OpenCodeCall): Promise<OpenCodeAnswer> {
   const view = await viewOf(call);
   const { messageID: message_id = "", partID } = call.params;
-  const request = { word: "remove", message_id, ...(partID === undefined ? {} : { native_item_id: partID }) } as const;
+  const request = { word: "remove", message_id, ...defined({ native_item_id: partID }) } as const;
   const { refusal } = await sendSideRequest(call, { view, request });
   return refusal ?? json(true);
 }

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { errorStatus } from "../../../src/protocol/errors.ts";
 import { routes } from "../../../src/server/api/index.ts";
-import { openApiDocument } from "../../../src/server/openapi.ts";
+import { openApiDocument } from "../../../src/server/api/openapi.ts";
 import { version } from "../../../src/server/version.ts";
 import { expectGolden } from "../../support/golden.ts";
 

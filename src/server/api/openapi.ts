@@ -1,6 +1,7 @@
 /** The OpenAPI 3.1 document, made of the same route table and schemas that the server runs by. */
 import { z } from "zod";
-import { type ErrorCode, errorStatus } from "../protocol/errors.ts";
+import { defined } from "../../core/defined.ts";
+import { type ErrorCode, errorStatus } from "../../protocol/errors.ts";
 import {
   Draft,
   Envelope,
@@ -9,10 +10,10 @@ import {
   Tokens,
   UniversalEvent,
   UsageTotal,
-} from "../protocol/events.ts";
-import { ContentPart, Item } from "../protocol/items.ts";
-import * as resources from "../protocol/resources.ts";
-import type { Route } from "./route.ts";
+} from "../../protocol/events.ts";
+import { ContentPart, Item } from "../../protocol/items.ts";
+import * as resources from "../../protocol/resources.ts";
+import type { Route } from "../http/route.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -109,7 +110,7 @@ function operation(route: Route): Json {
     operationId: doc.id,
     tags: [doc.tag],
     summary: doc.summary,
-    ...(doc.description === undefined ? {} : { description: doc.description }),
+    ...defined({ description: doc.description }),
     ...(doc.open === true ? { security: [] } : {}),
     parameters: parameters(route),
     ...(body === null
@@ -129,7 +130,7 @@ function parameters({ path, query, doc }: Route): Json[] {
   const fields: [string, z.ZodType][] = Object.entries(query?.shape ?? {});
   const inQuery = fields.map(([name, field]) => {
     const { description, ...rest } = schemaOf(field);
-    return { name, in: "query", required: false, ...(description === undefined ? {} : { description }), schema: rest };
+    return { name, in: "query", required: false, ...defined({ description }), schema: rest };
   });
   const inHeader = Object.entries(doc.requestHeaders ?? {}).map(([name, description]) => ({
     name,

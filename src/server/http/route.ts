@@ -5,12 +5,12 @@
 
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { z } from "zod";
-import type { ErrorCode } from "../protocol/errors.ts";
-import { type SessionId, sessionId } from "../protocol/ids.ts";
-import type { Logger } from "../runtime/logger.ts";
-import type { Sessions } from "../runtime/session/contract.ts";
+import type { ErrorCode } from "../../protocol/errors.ts";
+import { type SessionId, sessionId } from "../../protocol/ids.ts";
+import type { Logger } from "../../runtime/logger.ts";
+import type { Sessions } from "../../runtime/session/contract.ts";
+import type { Metrics } from "../metrics.ts";
 import type { Logins } from "./logins.ts";
-import type { Metrics } from "./metrics.ts";
 
 /** What every route may use. */
 export interface ServerContext {

@@ -1,7 +1,7 @@
 /** Errors as `application/problem+json`, made in one place: what a caller did wrong, and our own mistakes. */
-import { ApiError, type ErrorCode, errorStatus, errorTitle } from "../protocol/errors.ts";
-import type { Problem } from "../protocol/resources.ts";
-import type { Logger } from "../runtime/logger.ts";
+import { ApiError, type ErrorCode, errorStatus, errorTitle } from "../../protocol/errors.ts";
+import type { Problem } from "../../protocol/resources.ts";
+import type { Logger } from "../../runtime/logger.ts";
 
 export const PROBLEM_TYPE = "application/problem+json";
 

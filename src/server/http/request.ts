@@ -3,7 +3,7 @@
  */
 import type { IncomingMessage } from "node:http";
 import type { z } from "zod";
-import { ApiError } from "../protocol/errors.ts";
+import { ApiError } from "../../protocol/errors.ts";
 
 export async function readJson(
   incoming: IncomingMessage,

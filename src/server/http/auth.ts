@@ -2,7 +2,7 @@
 import { createHash, createHmac, timingSafeEqual } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 import { isIP } from "node:net";
-import { ApiError } from "../protocol/errors.ts";
+import { ApiError } from "../../protocol/errors.ts";
 
 /** Constant in time whatever is given: both sides are hashed to one length before they are compared. */
 export function tokenMatches(given: string, { token }: { token: string }): boolean {

@@ -3,8 +3,8 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { getRequestListener, type HttpBindings } from "@hono/node-server";
 import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
 import { type Context, Hono, type Next } from "hono";
-import { ApiError } from "../protocol/errors.ts";
-import { SessionId } from "../protocol/ids.ts";
+import { ApiError } from "../../protocol/errors.ts";
+import { SessionId } from "../../protocol/ids.ts";
 import { checkHost, checkSite, checkToken, isLoopback, originAllowed } from "./auth.ts";
 import { asApiError, problemResponse } from "./problem.ts";
 import { check, readJson } from "./request.ts";
