@@ -1,0 +1,52 @@
+/** The files around the code stay true: the suites that CI runs, and the paths that documents name. */
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import { root } from "./support/transcripts.ts";
+
+const read = (path: string): string => readFileSync(join(root, path), "utf8");
+
+const PackageFile = z.object({ scripts: z.record(z.string(), z.string()) });
+
+test("CI has a budget for every suite", () => {
+  const scripts = Object.keys(PackageFile.parse(JSON.parse(read("package.json"))).scripts);
+  const suites = [...read(".ci/run").matchAll(/^suite \w+ \d+ (\S+)$/gm)].map(([, script = ""]) => script);
+  expect(suites).toContain("test");
+  expect(scripts.filter((name) => name.startsWith("test:") && !suites.includes(name))).toEqual([]);
+});
+
+describe("ARCHITECTURE.md", () => {
+  const text = read("ARCHITECTURE.md");
+
+  const rowsOf = (title: string): string[] =>
+    (text.split(`\n## ${title}`)[1]?.split("\n## ")[0] ?? "").split("\n").filter((line) => /^\| .*`src\//.test(line));
+  const filesIn = (rows: readonly string[]): string[] =>
+    rows.flatMap((row) => [...row.matchAll(/`(src\/[^`]+\.ts)`/g)].map(([, file = ""]) => file));
+
+  test("ten behaviours, each in one file", () => {
+    const rows = rowsOf("Where is it?");
+    expect(rows.length).toBeGreaterThanOrEqual(10);
+    expect(rows.map((row) => filesIn([row]).length)).toEqual(rows.map(() => 1));
+  });
+
+  test("the files that one delta passes are counted", () => {
+    const files = filesIn(rowsOf("One delta"));
+    expect(text).toContain(`passes ${new Set(files).size} files`);
+    expect(files.length).toBeLessThan(31);
+  });
+
+  test("every path that it names is there", () => {
+    const paths = [...text.matchAll(/`((?:bin|docs|integrations|scripts|src|test|transcripts)\/[^`\s]*)`/g)];
+    const isThere = (path: string): boolean => (path.includes("<") ? hasOneLike(path) : existsSync(join(root, path)));
+    expect(paths.length).toBeGreaterThan(20);
+    expect(paths.map(([, path = ""]) => path).filter((path) => !isThere(path))).toEqual([]);
+  });
+});
+
+/** `src/adapters/<agent>/translate.ts`: a name in angle brackets stands for any; one such file is enough. */
+function hasOneLike(path: string): boolean {
+  const [folder = "", ...others] = path.replace(/\/$/, "").split("/");
+  const pattern = new RegExp(`^${others.join("/").replaceAll(".", "\\.").replaceAll(/<\w+>/g, "[^/]+")}$`);
+  return readdirSync(join(root, folder), { recursive: true, encoding: "utf8" }).some((file) => pattern.test(file));
+}
