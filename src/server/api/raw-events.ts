@@ -2,8 +2,8 @@
 import { z } from "zod";
 import type { UniversalEvent } from "../../protocol/events.ts";
 import type { SessionId } from "../../protocol/ids.ts";
-import type { Call } from "../route.ts";
-import { type EventStream, frame } from "../sse.ts";
+import type { Call } from "../http/route.ts";
+import { type EventStream, frame } from "../http/sse.ts";
 import { flag } from "./query.ts";
 
 /** How many events are read at a time. */
