@@ -235,6 +235,7 @@ function startTurn(state: State, work: (signal: AbortSignal) => Promise<Ending>)
   void work(turn.signal)
     .catch((error: unknown) => (turn.signal.aborted ? { reason: "aborted" as const } : endOf(error)))
     .then((ending) => {
+      host.signal.removeEventListener("abort", stop);
       state.turn = null;
       void state.context.say({ type: "end", ...ending });
     });
