@@ -80,6 +80,7 @@ export async function openRuntime(options: OpenRuntime): Promise<Sessions> {
         loadHistory: historyFrom(() => sessions),
         environment: process.env,
         passEnv,
+        dataFolder: data,
         ...(store === "memory" ? {} : { outputs }),
         ...(plugged === null ? {} : { hooks: plugged.plugins }),
       }),

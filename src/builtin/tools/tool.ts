@@ -21,6 +21,8 @@ export interface ToolContext {
   readonly directory: string;
   /** Where the full text of a bounded output is kept; the session may read there. */
   readonly outputDirectory: string;
+  /** Franca's own data: what is read there is always asked for. Null when it has none. */
+  readonly dataDirectory: string | null;
   readonly sessionId: string;
   readonly callId: string;
   readonly signal: AbortSignal;
