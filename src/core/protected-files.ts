@@ -25,7 +25,7 @@ export const protectedPatterns: Readonly<Record<string, readonly string[]>> = {
     ".emacs.d/**",
   ],
   ci: [
-    ".github/{workflows,actions}/**",
+    ".github/{workflows,actions,hooks}/**",
     ".gitlab-ci.{yml,yaml}",
     ".gitlab/ci/**",
     ".{circleci,buildkite,woodpecker,forgejo,gitea,teamcity}/**",
