@@ -43,6 +43,19 @@ export const protectedPatterns: Readonly<Record<string, readonly string[]>> = {
   tools: [".{npmrc,yarnrc,yarnrc.yml,pnpmfile.cjs,mise.toml,tool-versions}", ".cargo/config{,.toml}", ".ssh/**"],
 };
 
+/** The same list for agents whose rules know `*` for any characters and nothing else; paths relative to the folder. */
+export const protectedWildcards: readonly string[] = Object.values(protectedPatterns)
+  .flat()
+  .flatMap(expandBraces)
+  .map((pattern) => pattern.replace("**", "*"))
+  .flatMap((pattern) => [pattern, `*/${pattern}`]);
+
+function expandBraces(pattern: string): string[] {
+  const [whole, before = "", inner = "", after = ""] = /^([^{]*)\{([^}]*)\}(.*)$/.exec(pattern) ?? [];
+  if (whole === undefined) return [pattern];
+  return inner.split(",").flatMap((choice) => expandBraces(before + choice + after));
+}
+
 /** Only in the home folder: elsewhere these names are ordinary. */
 const homePatterns: readonly string[] = ["bin/**", ".local/bin/**"];
 

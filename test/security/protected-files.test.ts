@@ -9,7 +9,8 @@ import {
   type PermissionConfig,
   readRules,
 } from "../../src/builtin/permission/permissions.ts";
-import { protectedPatterns, runsCode } from "../../src/core/protected-files.ts";
+import { matchesPattern } from "../../src/builtin/permission/wildcard.ts";
+import { protectedPatterns, protectedWildcards, runsCode } from "../../src/core/protected-files.ts";
 import type { PermissionMode } from "../../src/protocol/events.ts";
 import { answer, call, of, openHouse, text } from "../support/builtin.ts";
 import { openBench } from "../support/tools.ts";
@@ -70,6 +71,21 @@ describe("what runs code", () => {
     const page = readFileSync(join(import.meta.dirname, "..", "..", "docs", "agents", "builtin.md"), "utf8");
     for (const pattern of Object.values(protectedPatterns).flat()) expect(page).toContain(`\`${pattern}\``);
   });
+});
+
+test("the list for agents that know only * says the same", () => {
+  const listed = (text: string): boolean => protectedWildcards.some((pattern) => matchesPattern({ pattern, text }));
+  const files = [
+    ".git/config",
+    "a/b/.git/hooks/x",
+    ".claude/settings.json",
+    "a/opencode.jsonc",
+    ".envrc",
+    "a/Jenkinsfile",
+  ];
+  expect(files.filter((path) => !listed(path))).toEqual([]);
+  expect(["src/a.ts", "package.json", "git/config", "AGENTS.md", ".gitignore"].filter(listed)).toEqual([]);
+  expect(protectedWildcards.filter((pattern) => /[{},?[\]]|\*\*/.test(pattern))).toEqual([]);
 });
 
 describe("the law", () => {
