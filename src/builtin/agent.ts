@@ -21,6 +21,8 @@ export interface BuiltinOptions {
   readonly passEnv?: readonly string[];
   /** Where outputs too long for the model are kept; a temporary folder when absent. */
   readonly outputs?: string;
+  /** Franca's data folder: reading it is always asked for. */
+  readonly dataFolder?: string;
   readonly hooks?: Hooks;
   readonly world?: Partial<World>;
 }

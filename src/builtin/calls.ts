@@ -114,12 +114,13 @@ async function perform(options: CallsOptions, call: ModelCall): Promise<ToolOutc
 }
 
 function toolContext({ context, signal, subagent, delegate }: CallsOptions, call: ModelCall): ToolContext {
-  const { directory, outputDirectory, sessionId, files, processes, commandEnvironment, ripgrep, todos, gate } = context;
+  const { directory, outputDirectory, dataDirectory, sessionId, files, processes, ripgrep, todos, gate } = context;
   const { call_id: callId, tool, input } = call;
   const asker = { tool, call_id: callId, input, subagent, signal };
   return {
     directory,
     outputDirectory,
+    dataDirectory,
     sessionId,
     callId,
     signal,
@@ -127,7 +128,7 @@ function toolContext({ context, signal, subagent, delegate }: CallsOptions, call
     processes,
     ripgrep,
     todos,
-    environment: commandEnvironment,
+    environment: context.commandEnvironment,
     permit: (permit) => gate.permit(permit, asker),
     ask: (questions) => gate.ask(questions, asker),
     emit: (delta) => void context.say({ type: "tool.output", call_id: callId, delta }),

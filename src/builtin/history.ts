@@ -3,6 +3,7 @@
  * the model answered, what its tools gave, what was condensed, and what was allowed for the session. Pure.
  */
 import type { Fold } from "../core/fold.ts";
+import { parseJson } from "../core/json.ts";
 import type { Todo, UniversalEvent } from "../protocol/events.ts";
 import type { ContentPart, Item } from "../protocol/items.ts";
 import { type AssistantParts, type Entry, type ToolAnswer, userEntryId } from "./conversation.ts";
@@ -268,7 +269,7 @@ const isRecord = (value: unknown): value is Record<string, unknown> => typeof va
 
 function parse(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseJson(text);
   } catch {
     // The model wrote no JSON; the words are what it said.
     return { text };

@@ -30,6 +30,7 @@ export async function openSession(options: BuiltinOptions, host: InProcessHost):
     environment: own,
     commandEnvironment: commandEnvironment(options, host),
     outputDirectory: await outputDirectory(options, host),
+    dataDirectory: options.dataFolder === undefined ? null : await realDirectory(options.dataFolder),
     ripgrep: await findRipgrep(own.PATH),
     world: { now: Date.now, random: Math.random, sleep: wait, idleMs: IDLE_MS, ...world },
   });

@@ -24,6 +24,7 @@ export interface SessionContext {
   readonly sessionId: string;
   readonly directory: string;
   readonly outputDirectory: string;
+  readonly dataDirectory: string | null;
   readonly settings: BuiltinSettings;
   readonly hooks: Hooks;
   readonly world: World;

@@ -32,6 +32,7 @@ export interface SessionOptions {
   readonly loadHistory: LoadHistory;
   readonly directory: string;
   readonly outputDirectory: string;
+  readonly dataDirectory: string | null;
   readonly environment: Environment;
   readonly commandEnvironment: Readonly<Record<string, string>>;
   readonly ripgrep: string | null;
@@ -85,10 +86,11 @@ function startState(options: SessionOptions): State {
     say,
     rejectTogether: !(settings.experimental?.continue_loop_on_deny ?? false),
   });
-  const { directory, outputDirectory, commandEnvironment, ripgrep, hooks, world } = options;
+  const { directory, outputDirectory, dataDirectory, commandEnvironment, ripgrep, hooks, world } = options;
   const context: SessionContext = {
     directory,
     outputDirectory,
+    dataDirectory,
     commandEnvironment,
     ripgrep,
     hooks,
@@ -235,6 +237,7 @@ function startTurn(state: State, work: (signal: AbortSignal) => Promise<Ending>)
   void work(turn.signal)
     .catch((error: unknown) => (turn.signal.aborted ? { reason: "aborted" as const } : endOf(error)))
     .then((ending) => {
+      host.signal.removeEventListener("abort", stop);
       state.turn = null;
       void state.context.say({ type: "end", ...ending });
     });

@@ -3,6 +3,7 @@
  */
 import type { TextStreamPart, ToolSet } from "ai";
 import { defined } from "../core/defined.ts";
+import { isValueTooDeep } from "../core/json.ts";
 import type { BuiltinSays } from "../dialects/builtin.ts";
 import type { AssistantParts } from "./conversation.ts";
 import type { ModelCall } from "./step.ts";
@@ -156,7 +157,7 @@ async function startInput(heard: Heard, { native, tool }: { native: string; tool
 async function addCall(heard: Heard, part: Extract<Part, { type: "tool-call" }>): Promise<void> {
   const { speaker, message_id, tools } = heard;
   const { toolCallId: native, toolName: tool, providerMetadata } = part;
-  const input: unknown = part.input;
+  const input: unknown = isValueTooDeep(part.input) ? "(nested too deeply)" : part.input;
   await startInput(heard, { native, tool });
   const call_id = heard.inputs.get(native) ?? native;
   heard.inputs.delete(native);

@@ -88,8 +88,10 @@ async function answerPermission({ door, session, rule, output, onCancel, request
     return door.replyPermission(session, permission_id, "reject");
   }
   const { askPermission } = await import("./asking.ts");
+  const { directory } = await door.get(session);
+  if (signal.aborted) return;
   output.pause();
-  const reply = await askPermission(request, { signal });
+  const reply = await askPermission({ permission: request, directory }, { signal });
   output.resume();
   if (reply === "cancelled") return onCancel();
   if (reply !== null) await door.replyPermission(session, permission_id, reply);

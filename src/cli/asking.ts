@@ -1,39 +1,124 @@
 /** The questions on the screen. Loaded only when an agent asks something and a person is there. */
 import { isCancel, multiselect, select, selectKey, text } from "@clack/prompts";
 import { defined } from "../core/defined.ts";
-import { clean, oneLine } from "../projections/text/index.ts";
+import { visible } from "../core/visible.ts";
+import {
+  type ApprovalRequest,
+  allowedFromNowOn,
+  approvalLines,
+  clean,
+  oneLine,
+  paintFor,
+} from "../projections/text/index.ts";
 import type { PermissionReply } from "../protocol/commands.ts";
-import type { Permission, Question, QuestionRequest } from "../protocol/events.ts";
+import type { Question, QuestionRequest } from "../protocol/events.ts";
 
 /** Null when the request was answered elsewhere, `cancelled` when the person pressed Ctrl-C. */
 export type Asked<T> = T | null | "cancelled";
 
 const OWN_WORDS = "\u0000own";
-const DETAIL_WIDTH = 400;
+const ALWAYS_WIDTH = 100;
+
+/** Rows of the screen that the question itself takes. */
+const QUESTION_ROWS = 8;
+/** A screen is taken to have so many rows at the least. */
+const MIN_ROWS = 4;
 
 /** By letter, and Enter alone says no: nothing is allowed by a key that meant something else. */
 const REPLIES: Readonly<Record<string, PermissionReply>> = { y: "once", a: "always" };
 
+/** Shows all that is asked for before it asks; what is longer than the screen, page by page. */
 export function askPermission(
-  permission: Permission,
+  request: ApprovalRequest,
   { signal }: { signal: AbortSignal },
 ): Promise<Asked<PermissionReply>> {
-  const { action, metadata } = permission;
-  const input = metadata.input === undefined ? "" : oneLine(JSON.stringify(metadata.input), { width: DETAIL_WIDTH });
+  const { stderr } = process;
+  const paint = paintFor({ color: stderr.isTTY && process.env.NO_COLOR === undefined });
+  const { columns = 80, rows = 24 } = stderr;
+  const screens = pages(approvalLines(request, paint), { columns, rows: Math.max(MIN_ROWS, rows - QUESTION_ROWS) });
   return whileAsking(signal, async (own) => {
+    const cancelled = (): Asked<PermissionReply> => (own.aborted ? null : "cancelled");
+    for (let page = 0, all = false; page < screens.length; page += 1) {
+      stderr.write(`${(screens[page] ?? []).join("\n")}\n`);
+      const left = screens.length - page - 1;
+      if (left === 0 || all) continue;
+      const key = await askMore(left, { signal: own });
+      if (isCancel(key)) return cancelled();
+      if (key === "n") return "reject";
+      all = key === "r";
+    }
     const key = await selectKey({
-      message: `Allow ${clean(action)}? ${input}`,
+      message: `Allow ${visible(request.permission.action)}?`,
       options: [
         { value: "n", label: "No", hint: "or Enter" },
         { value: "y", label: "Yes, this time" },
-        { value: "a", label: "Yes, always in this session" },
+        { value: "a", label: `Always: ${oneLine(allowedFromNowOn(request.permission), { width: ALWAYS_WIDTH })}` },
       ],
-      output: process.stderr,
+      output: stderr,
       signal: own,
     });
-    if (isCancel(key)) return own.aborted ? null : "cancelled";
+    if (isCancel(key)) return cancelled();
     return REPLIES[key] ?? "reject";
   });
+}
+
+/** Yes is not among the answers until all has been shown. */
+const askMore = (left: number, { signal }: { signal: AbortSignal }): Promise<string | symbol> =>
+  selectKey({
+    message: `There is more to see before you answer (${left} ${left === 1 ? "page" : "pages"}).`,
+    options: [
+      { value: "m", label: "Show the next page", hint: "or Enter" },
+      { value: "r", label: "Show all the rest" },
+      { value: "n", label: "No, reject it" },
+    ],
+    output: process.stderr,
+    signal,
+  });
+
+interface Screen {
+  readonly columns: number;
+  readonly rows: number;
+}
+
+/** Lines by screens. A line that wraps takes several rows; one that is longer than a screen is broken at its edge. */
+export function pages(lines: readonly string[], { columns, rows }: Screen): string[][] {
+  const out: string[][] = [];
+  let free = 0;
+  for (const line of lines) {
+    const wrapped = wrap(line, columns);
+    for (const piece of wrapped.length > rows ? wrapped : [line]) {
+      const height = piece === line ? wrapped.length : 1;
+      if (height > free) {
+        out.push([]);
+        free = rows;
+      }
+      out.at(-1)?.push(piece);
+      free -= height;
+    }
+  }
+  return out;
+}
+
+// Our own colours are the only sequences in a line: all others have been made visible.
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
+const CELLS = /\u001b\[\d+m|[\s\S]/gu;
+const TAB_WIDTH = 8;
+/** From here on characters may take two cells. */
+const WIDE = "\u1100";
+
+function wrap(line: string, columns: number): string[] {
+  const out = [""];
+  let width = 0;
+  for (const [cell] of line.matchAll(CELLS)) {
+    const size = cell.length > 2 ? 0 : cell === "\t" ? TAB_WIDTH : cell >= WIDE ? 2 : 1;
+    if (width + size > columns) {
+      out.push("");
+      width = 0;
+    }
+    out.push(`${out.pop() ?? ""}${cell}`);
+    width += size;
+  }
+  return out;
 }
 
 /** A question that was answered still listens, and would take the terminal away from whoever has it by then. */

@@ -26,6 +26,7 @@ export interface InProcessHost {
 export interface StopSignal {
   readonly aborted: boolean;
   readonly addEventListener: (type: "abort", listener: () => void) => void;
+  readonly removeEventListener: (type: "abort", listener: () => void) => void;
 }
 
 export interface InProcessPeer {

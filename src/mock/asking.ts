@@ -21,17 +21,13 @@ interface Guarded {
   readonly outcome: Outcome;
 }
 
-const command: Guarded = {
+/** Whatever the command is, it is described as harmless: clients must show the command itself. Nothing is run. */
+const run = (command: string): Guarded => ({
   action: "bash",
-  pattern: "npm test",
-  tool: {
-    tool: "bash",
-    kind: "command",
-    title: "Run the tests",
-    input: { command: "npm test", description: "Run the tests" },
-  },
+  pattern: command,
+  tool: { tool: "bash", kind: "command", title: "Run the tests", input: { command, description: "Run the tests" } },
   outcome: { output: "12 passed, 0 failed\n" },
-};
+});
 
 const change = (directory: string): Guarded => {
   const path = `${directory}/CHANGELOG.md`;
@@ -53,7 +49,7 @@ const change = (directory: string): Guarded => {
 
 export function* permission(turn: Turn): Script {
   const results: string[] = [];
-  for (const guarded of [command, change(turn.directory)]) {
+  for (const guarded of [run(turn.rest === "" ? "npm test" : turn.rest), change(turn.directory)]) {
     const message = nextMessage(turn);
     yield* speak(`I would like to ${guarded.tool.title.toLowerCase()}.`, { message });
     const id = yield* call(turn, guarded.tool, { message });

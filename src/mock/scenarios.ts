@@ -55,7 +55,12 @@ export const scenarios: readonly Scenario[] = [
   { name: "echo", argument: "TEXT", what: "answers with exactly TEXT", play: echo },
   { name: "say", argument: "TEXT", what: "the same", play: echo },
   { name: "tool", what: "reads a file and edits it", play: tool },
-  { name: "permission", what: "asks to run a command, then to change a file", play: permission },
+  {
+    name: "permission",
+    argument: "[COMMAND]",
+    what: "asks to run a command, then to change a file",
+    play: permission,
+  },
   { name: "question", what: "asks two questions in one request", play: question },
   { name: "error", what: "a turn that fails; the session lives", play: error },
   { name: "warn", what: "an error that does not end the turn", play: warn },

@@ -85,6 +85,7 @@ export async function openRuntime(options: OpenRuntime): Promise<Sessions> {
         loadHistory: historyFrom(() => sessions),
         environment: process.env,
         passEnv,
+        dataFolder: data,
         ...defined({ outputs: store === "memory" ? undefined : outputs, hooks: plugged?.plugins }),
       }),
     },

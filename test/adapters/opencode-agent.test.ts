@@ -1,5 +1,6 @@
 /** OpenCode as it is driven: which requests go out, and what its events and answers come to. */
 import { describe, expect, test } from "vitest";
+import { permissionRules } from "../../src/adapters/opencode/encode.ts";
 import { opencode } from "../../src/adapters/opencode/index.ts";
 import type { LaunchOptions } from "../../src/core/launch.ts";
 import { sharingKey } from "../../src/runtime/agent/connection/shared.ts";
@@ -49,12 +50,23 @@ describe("getting a session", () => {
   test.each([
     { mode: "default" as const, body: {} },
     { mode: "bypass" as const, body: { permission: [{ permission: "*", pattern: "*", action: "allow" }] } },
-    { mode: "acceptEdits" as const, body: { permission: [{ permission: "edit", pattern: "*", action: "allow" }] } },
   ])("permission mode $mode is a matter of the session's rules", ({ mode, body }) => {
     const live = liveSession(opencode);
     live.prompt("hello");
     live.connect({ permission_mode: mode });
     expect(requests(live).map((request) => request.body)).toEqual([body]);
+  });
+
+  test("acceptEdits allows edits, and asks for files that run code after that: the last rule wins", () => {
+    const live = liveSession(opencode);
+    live.prompt("hello");
+    live.connect({ permission_mode: "acceptEdits" });
+    const [request] = requests(live);
+    const [first, ...rest] = permissionRules("acceptEdits");
+    expect(request?.body).toEqual({ permission: [first, ...rest] });
+    expect(first).toEqual({ permission: "edit", pattern: "*", action: "allow" });
+    expect(rest).toContainEqual({ permission: "edit", pattern: "*/.git/*", action: "ask" });
+    expect(new Set(rest.map(({ permission, action }) => `${permission} ${action}`))).toEqual(new Set(["edit ask"]));
   });
 
   test("a resumed session is looked up, and gets the rules it lacks", () => {

@@ -1,5 +1,5 @@
 /** The real OpenCode, from prompt to end, against a scripted model. Run by `npm run test:agents -- opencode`. */
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { items, prompt, rest, results, streaming, texts } from "../support/agent-turns.ts";
@@ -106,6 +106,31 @@ describe.skipIf(program === undefined)("opencode", () => {
     expect(events.some(({ type }) => type === "permission.requested")).toBe(false);
     expect(results(events)[0]).toMatchObject({ is_error: false, exit_code: 0 });
     await expectSound(lab, begun);
+  });
+
+  test("acceptEdits edits by itself, but asks for files that run code", async () => {
+    const write = (filePath: string) => calls({ name: "write", input: { filePath, content: "new\n" } });
+    const begun = await lab.begin(
+      [write("plain.txt"), write(".git/hooks/pre-commit"), write("sub/.envrc"), says("Done.")],
+      { permissionMode: "acceptEdits" },
+    );
+    const { id } = begun;
+    const first = await asked(lab.sessions, id, await prompt(lab.sessions, id, "write them"));
+    expect(first.data).toMatchObject({
+      action: "edit",
+      metadata: { patterns: [expect.stringMatching(/\.git\/hooks\/pre-commit$/)] },
+    });
+    expect(readFileSync(join(begun.directory, "plain.txt"), "utf8")).toBe("new\n");
+    await lab.sessions.replyPermission(id, first.data.permission_id, { reply: "reject", message: "not this one" });
+    const second = await asked(lab.sessions, id, first.sequence);
+    expect(second.data).toMatchObject({
+      action: "edit",
+      metadata: { patterns: [expect.stringMatching(/sub\/\.envrc$/)] },
+    });
+    await lab.sessions.replyPermission(id, second.data.permission_id, { reply: "once" });
+    expect(endOf(await rest(lab.sessions, id, second.sequence))).toEqual(completed);
+    expect(existsSync(join(begun.directory, ".git", "hooks", "pre-commit"))).toBe(false);
+    expect(existsSync(join(begun.directory, "sub", ".envrc"))).toBe(true);
   });
 
   test("a question answered, and one rejected", async () => {

@@ -48,11 +48,22 @@ describe("an agent that sends", () => {
       events = await turn(sessions, id, "huge 100");
     });
     expect(unparsed(events)).toEqual([
-      expect.stringMatching(/A line of 1048\d+ bytes was dropped: the limit is 67108864/),
+      expect.stringMatching(/A line of 1048\d+ bytes was dropped: the limit is 33554432/),
     ]);
     expect(spoken(events)).toBe("after the huge line");
     expect(endOf(events)).toEqual({ reason: "completed", evidence: "signal" });
     expect(rise).toBeLessThan(200 * MB);
+  });
+
+  test("a line nested deeper than a stack: it is named and dropped, and the turn goes on", async () => {
+    const events = await turn(sessions, id, "deep 100000");
+    expect(unparsed(events)).toEqual([expect.stringMatching(/nested deeper than 500 levels/)]);
+    const kept = (await sessions.native(id, { offset: 0, limit: 100 })).lines.map(
+      (line) => JSON.stringify(line).length,
+    );
+    expect(Math.max(...kept)).toBeLessThan(2_000);
+    expect(spoken(events)).toBe("after the deep line");
+    expect(endOf(events)).toEqual({ reason: "completed", evidence: "signal" });
   });
 
   test("half lines: they are put together, characters and all", async () => {

@@ -1,15 +1,16 @@
 /** Bytes become lines, wherever they are cut. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { type OverlongLine, splitLines } from "../../src/runtime/agent/lines.ts";
+import { type LineBudget, type OverlongLine, splitLines } from "../../src/runtime/agent/lines.ts";
 
-function split(chunks: readonly Buffer[], limit?: number) {
+function split(chunks: readonly Buffer[], limit?: number, budget?: LineBudget) {
   const lines: string[] = [];
   const overlong: OverlongLine[] = [];
   const splitter = splitLines({
     onLine: (line) => lines.push(line),
     onOverlong: (line) => overlong.push(line),
     ...(limit === undefined ? {} : { limit }),
+    ...(budget === undefined ? {} : { budget }),
   });
   for (const chunk of chunks) splitter.push(chunk);
   splitter.end();
@@ -62,6 +63,43 @@ test("an overlong line is reported with its length, and the stream goes on", () 
       const { lines, overlong } = split(chunks, 10);
       expect(lines).toEqual(["short", "after"]);
       expect(overlong).toMatchObject([{ bytes: length }]);
+    }),
+  );
+});
+
+test("unfinished lines of all streams share a budget, and give back what they held", () => {
+  const budget: LineBudget = { limit: 100, held: 0 };
+  const lines: string[] = [];
+  const overlong: OverlongLine[] = [];
+  const streams = ["a", "b", "c"].map((letter) => ({
+    letter,
+    splitter: splitLines({
+      ...{ limit: 60, budget },
+      onLine: (line) => lines.push(line),
+      onOverlong: (line) => overlong.push(line),
+    }),
+  }));
+  for (const { letter, splitter } of streams) splitter.push(Buffer.from(letter.repeat(40)));
+  expect(budget.held).toBe(80);
+  for (const { splitter } of streams) splitter.push(Buffer.from("\nnext"));
+  for (const { splitter } of streams) splitter.end();
+  expect(lines).toEqual(["a".repeat(40), "b".repeat(40), "next", "next", "next"]);
+  expect(overlong).toEqual([{ excerpt: "c".repeat(40), bytes: 40, limit: 100, number: 1 }]);
+  expect(budget.held).toBe(0);
+
+  const [first] = streams;
+  first?.splitter.push(Buffer.from("broken off"));
+  expect(budget.held).toBe(10);
+  first?.splitter.drop();
+  expect(budget.held).toBe(0);
+});
+
+test("wherever lines are cut and whatever the bounds, nothing stays held", () => {
+  fc.assert(
+    fc.property(fc.array(lineText), fc.array(fc.nat()), fc.integer({ min: 1, max: 20 }), (texts, cuts, limit) => {
+      const budget: LineBudget = { limit: limit + 5, held: 0 };
+      split(cutAt(Buffer.from(texts.join("\n")), cuts), limit, budget);
+      expect(budget.held).toBe(0);
     }),
   );
 });

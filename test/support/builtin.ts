@@ -60,6 +60,8 @@ export interface House {
   readonly id: SessionId;
   /** What the model server was asked, in order. */
   readonly requests: readonly RecordedRequest[];
+  /** The signal of each connection that was opened to the agent. */
+  readonly signals: readonly AbortSignal[];
   /** How long the agent waited before each retry. */
   readonly waits: readonly number[];
   /** Prompts and reads to the turn's end. `meanwhile` is told of every event and may answer. */
@@ -82,6 +84,7 @@ export async function openHouse(script: Script | readonly ScriptTurn[], options:
   const server = await serve(provider, "turns" in script ? script : { turns: script });
   onTestFinished(() => server.close());
   const waits: number[] = [];
+  const signals: AbortSignal[] = [];
   const settings = settingsFor({ ...options, provider, baseUrl: options.baseUrl ?? server.url });
   const agent = createBuiltinAgent({
     settings,
@@ -100,7 +103,12 @@ export async function openHouse(script: Script | readonly ScriptTurn[], options:
   });
   const sessions = await openSessions({
     adapters: [builtin],
-    inProcess: { builtin: agent },
+    inProcess: {
+      builtin(host) {
+        if (host.signal instanceof AbortSignal) signals.push(host.signal);
+        return agent(host);
+      },
+    },
     logger: silentLogger,
     store: options.store === undefined ? { kind: "memory" } : { kind: "sqlite", folder: options.store },
     toolsFolder: "/nonexistent",
@@ -120,7 +128,7 @@ export async function openHouse(script: Script | readonly ScriptTurn[], options:
   const known = (await allSessions(sessions)).some((one) => one.sessionId === id);
   if (!known) await sessions.create(id, { agent: "builtin", directory, permissionMode: mode, ...options.create });
   return {
-    ...{ directory, sessions, id, waits, close },
+    ...{ directory, sessions, id, waits, signals, close },
     requests: server.requests,
     turn: (words, meanwhile) => playTurn(sessions, { id, words, meanwhile }),
     log: () => wholeLog(sessions, id),

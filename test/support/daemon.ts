@@ -8,6 +8,7 @@ import { onTestFinished } from "vitest";
 import { type Client, connect } from "../../src/sdk/index.ts";
 import { type Daemon, type DaemonOptions, openDaemon } from "../../src/server/compose.ts";
 import { temporaryFolder } from "./folders.ts";
+import { watchLoop } from "./watchdog.ts";
 
 /** Quick scenarios: the mock waits this long between lines unless a test says otherwise. */
 process.env.FRANCA_MOCK_DELAY_MS ??= "0";
@@ -19,6 +20,7 @@ export interface TestDaemon extends Daemon {
 }
 
 export async function startDaemon(options: Partial<DaemonOptions> = {}): Promise<TestDaemon> {
+  watchLoop();
   const directory = temporaryFolder();
   const daemon = await openDaemon({
     host: "127.0.0.1",

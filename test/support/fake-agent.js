@@ -82,6 +82,12 @@ const plays = {
     process.stdout.write('"}\n');
     plays.echo("after the huge line");
   },
+  /** One line that is nested deeper than any stack, then an ordinary turn. */
+  deep(levels) {
+    const text = "[".repeat(Number(levels)) + "]".repeat(Number(levels));
+    process.stdout.write(`{"type":"text","id":"deep","delta":"","more":${text}}\n`);
+    plays.echo("after the deep line");
+  },
   async halves() {
     const line = Buffer.from(`${JSON.stringify({ type: "text", id: `${turn}`, delta: "zwölf — \u2028 🎉" })}\n`);
     for (let at = 0; at < line.length; at += 5) {

@@ -38,8 +38,11 @@ export function openBench({
 }: BenchOptions = {}): Bench {
   const house = realpathSync(mkdtempSync(join(tmpdir(), "franca-tools-")));
   onTestFinished(() => rmSync(house, { recursive: true, force: true }));
-  const [directory, outside, outputs] = ["inside", "outside", "outputs"].map((name) => join(house, name));
-  if (directory === undefined || outside === undefined || outputs === undefined) throw new Error("no folders");
+  const [directory, outside, outputs, data] = ["inside", "outside", "outputs", "inside/data"].map((name) =>
+    join(house, name),
+  );
+  if (directory === undefined || outside === undefined || outputs === undefined || data === undefined)
+    throw new Error("no folders");
   for (const folder of [directory, outside, outputs]) mkdirSync(folder);
   const law: Law = { mode, rules: readRules(permission), remembered: [] };
   const asked: string[] = [];
@@ -49,7 +52,15 @@ export function openBench({
   const context = (): ToolContext => {
     calls += 1;
     return {
-      ...{ directory, outputDirectory: outputs, sessionId: "s", callId: `call_${calls}`, signal: stop.signal, ripgrep },
+      ...{
+        directory,
+        outputDirectory: outputs,
+        dataDirectory: data,
+        sessionId: "s",
+        callId: `call_${calls}`,
+        signal: stop.signal,
+        ripgrep,
+      },
       files,
       environment: { PATH: process.env.PATH ?? "", HOME: outside },
       emit: (delta) => void said.push(delta),

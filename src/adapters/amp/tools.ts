@@ -1,5 +1,6 @@
 /** Amp's tools: what kind each is, and what its result says behind the JSON that it is wrapped in. */
 import { defined } from "../../core/defined.ts";
+import { parseJson } from "../../core/json.ts";
 import type { AmpBlock, AmpUserBlock } from "../../dialects/amp.ts";
 import { isInteger, isShape, isString, type Shape, stringOf } from "../../dialects/shape.ts";
 import type { Todo } from "../../protocol/events.ts";
@@ -57,7 +58,7 @@ const textOf = ({ content }: ToolResult): string =>
 function parse(text: string): Shape | null {
   if (!text.startsWith("{")) return null;
   try {
-    const value: unknown = JSON.parse(text);
+    const value: unknown = parseJson(text);
     return isShape(value) ? value : null;
   } catch {
     return null;

@@ -113,7 +113,8 @@ function askPermission(
   { key, call, input, tool, request }: Asking & { tool: string; request: JsonObject },
 ): Report[] {
   const suggestions = Array.isArray(request.permission_suggestions) ? request.permission_suggestions : [];
-  state.asked.set(key, { type: "permission", call, input, tool, suggestions });
+  const asked = { type: "permission", call, input, tool, suggestions } as const;
+  state.asked.set(key, asked);
   const { description, blocked_path, decision_reason, agent_id } = request;
   return [
     {
@@ -125,6 +126,7 @@ function askPermission(
       input,
       patterns: patternsOf({ suggestions, input }),
       metadata: defined({
+        always: alwaysOf(asked),
         description: stringOf(description),
         blocked_path: stringOf(blocked_path),
         reason: stringOf(decision_reason),
@@ -232,6 +234,15 @@ function rulesFor({ tool, suggestions }: Extract<Asked, { type: "permission" }>)
   const suggested = suggestions.filter(isShape).filter(({ type }) => type === "addRules");
   if (suggested.length > 0) return suggested.map((rule) => ({ ...rule, destination: "session" }));
   return [{ type: "addRules", rules: [{ toolName: tool }], behavior: "allow", destination: "session" }];
+}
+
+/** The same rules in the words of a request. A rule without content holds for its whole tool. */
+function alwaysOf(asked: Extract<Asked, { type: "permission" }>): { action: string; pattern: string }[] {
+  const rules = rulesFor(asked).flatMap(({ rules: listed }) => (Array.isArray(listed) ? listed.filter(isShape) : []));
+  return rules.map(({ toolName, ruleContent }) => ({
+    action: stringOf(toolName) ?? asked.tool,
+    pattern: stringOf(ruleContent) ?? "*",
+  }));
 }
 
 function answered(key: string, asked: Asked, answer: JsonObject | null): Report {

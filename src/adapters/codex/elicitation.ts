@@ -22,16 +22,19 @@ export function onElicitation(
   const properties = propertiesOf(params);
   if (properties.length === 0) {
     const isLink = mode === "url" && typeof url === "string";
+    const action = isLink ? "open_url" : "mcp";
+    const pattern = isLink ? url : (call?.name ?? serverName);
     return {
       type: "permission",
       key,
-      action: isLink ? "open_url" : "mcp",
+      action,
       tool: call?.name ?? serverName,
       call_id,
       // For the approval of a tool call Codex sends no form, but says which call it is about.
       input: defined({ message, url: isLink ? url : undefined, arguments: shapeOf(params._meta).tool_params }),
-      patterns: [isLink ? url : (call?.name ?? serverName)],
-      metadata: { server: serverName },
+      patterns: [pattern],
+      // Without an offer to keep it, an approval holds once, whatever was answered.
+      metadata: { server: serverName, always: persistOf(params) === null ? [] : [{ action, pattern, exact: true }] },
     };
   }
   return {

@@ -35,7 +35,7 @@ export function failedEnd(error: TurnError | null): EndReport {
 
 /** The attempt's number in Codex's own words: "Reconnecting... 2/5". */
 export function attemptOf(message: string): number {
-  const [, attempt] = /(\d+)\s*\/\s*\d+/.exec(message) ?? [];
+  const [, attempt] = /(\d{1,9})\s?\/\s?\d/.exec(message) ?? [];
   return attempt === undefined ? 1 : Number(attempt);
 }
 

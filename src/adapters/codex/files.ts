@@ -3,7 +3,7 @@ import type { FileChange } from "../../dialects/codex.ts";
 import type { FileRefPart } from "../../protocol/items.ts";
 
 // Quirk: after the hunks of a moved file Codex says in words where it went.
-const MOVED = /\n*Moved to: .*$/;
+const MOVED = "Moved to: ";
 
 /** One reference per file that was touched; a move touches two. */
 export function fileRefs(changes: readonly FileChange[]): FileRefPart[] {
@@ -18,10 +18,17 @@ export function fileRefs(changes: readonly FileChange[]): FileRefPart[] {
     const moved = kind.move_path;
     if (typeof moved !== "string") return [{ type: "file_ref", path, action: "patch", change: "update", diff }];
     return [
-      { type: "file_ref", path: moved, action: "patch", change: "move", diff: diff.replace(MOVED, "\n") },
+      { type: "file_ref", path: moved, action: "patch", change: "move", diff: withoutMove(diff) },
       { type: "file_ref", path, action: "write", change: "delete" },
     ];
   });
+}
+
+function withoutMove(diff: string): string {
+  let end = diff.indexOf(MOVED, diff.lastIndexOf("\n") + 1);
+  if (end < 0) return diff;
+  while (end > 0 && diff.charAt(end - 1) === "\n") end -= 1;
+  return `${diff.slice(0, end)}\n`;
 }
 
 /** For a file that is added or deleted Codex gives the whole text; an update is a list of hunks already. */

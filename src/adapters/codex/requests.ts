@@ -54,7 +54,7 @@ function asReport(state: State, { id, request }: { id: RpcId; request: Asking })
         call_id: callId,
         input: { changes: fileChanges },
         patterns: Object.keys(fileChanges),
-        metadata: reasonOf(reason),
+        metadata: { ...reasonOf(reason), always: exactly("apply_patch", Object.keys(fileChanges)) },
       };
     }
     case "execCommandApproval": {
@@ -67,7 +67,7 @@ function asReport(state: State, { id, request }: { id: RpcId; request: Asking })
         call_id: callId,
         input: { command: command.join(" "), cwd },
         patterns: [command.join(" ")],
-        metadata: reasonOf(reason),
+        metadata: { ...reasonOf(reason), always: exactly("shell", [command.join(" ")]) },
       };
     }
     default:
@@ -88,6 +88,10 @@ function callOf(state: State, { threadId, serverName }: { threadId: string; serv
 const keyOf = ({ threadId, turnId }: { threadId: string; turnId?: string | null | undefined }, id: RpcId): string =>
   `${threadId}/${turnId ?? ""}/request/${id}`;
 
+/** For the session Codex remembers what it asked for as it is: the command, the host, the files. No patterns. */
+const exactly = (action: string, patterns: readonly string[]) =>
+  patterns.map((pattern) => ({ action, pattern, exact: true }));
+
 const reasonOf = (reason: string | null | undefined) => defined({ reason: reason ?? undefined });
 
 function onCommandApproval(id: RpcId, params: RequestOf<"item/commandExecution/requestApproval">): PermissionReport {
@@ -103,7 +107,11 @@ function onCommandApproval(id: RpcId, params: RequestOf<"item/commandExecution/r
     call_id: itemId,
     input: defined({ command, cwd: cwd ?? undefined, host }),
     patterns: [host ?? command],
-    metadata: { ...reasonOf(reason), ...defined({ proposed_rule: proposedExecpolicyAmendment ?? undefined }) },
+    metadata: {
+      ...reasonOf(reason),
+      ...defined({ proposed_rule: proposedExecpolicyAmendment ?? undefined }),
+      always: exactly(action, [host ?? command]),
+    },
   };
 }
 
@@ -116,6 +124,8 @@ function onFileApproval(
   const { threadId, turnId, itemId, reason, grantRoot } = params;
   const thread = threadOf(state, threadId);
   const changes = thread.tools.get(placeOf(thread, { turnId, itemId }).key)?.changes ?? [];
+  const paths = changes.map(({ path }) => path);
+  const root = typeof grantRoot === "string" ? [{ action: "apply_patch", pattern: `${grantRoot}/*` }] : [];
   return {
     type: "permission",
     key: keyOf(params, id),
@@ -123,8 +133,12 @@ function onFileApproval(
     tool: "apply_patch",
     call_id: itemId,
     input: { changes: changes.map(({ path, kind, diff }) => ({ path, kind: kind.type, diff })) },
-    patterns: changes.map(({ path }) => path),
-    metadata: { ...reasonOf(reason), ...defined({ grant_root: grantRoot ?? undefined }) },
+    patterns: paths,
+    metadata: {
+      ...reasonOf(reason),
+      ...defined({ grant_root: grantRoot ?? undefined }),
+      always: [...exactly("apply_patch", paths), ...root],
+    },
   };
 }
 
@@ -138,7 +152,7 @@ function onPermissions(id: RpcId, params: RequestOf<"item/permissions/requestApp
     call_id: itemId,
     input: permissions,
     patterns: pathsIn(permissions.fileSystem),
-    metadata: { ...reasonOf(reason), cwd },
+    metadata: { ...reasonOf(reason), cwd, always: [{ action: "permissions", pattern: "*" }] },
   };
 }
 

@@ -213,7 +213,8 @@ function onOther(line: OtherLine): readonly Report[] {
     }
     case "ask": {
       const { id: key, action, tool, call: call_id, input, patterns } = line;
-      return [{ type: "permission", key, action, tool, call_id, input, patterns }];
+      const always = patterns.map((pattern) => ({ action, pattern, exact: true }));
+      return [{ type: "permission", key, action, tool, call_id, input, patterns, metadata: { always } }];
     }
     case "question": {
       const questions = line.questions.map((question) => ({ ...question, custom: true }));

@@ -4,6 +4,7 @@ import type { AgentCommand, Send } from "../../core/agent-io.ts";
 import { defined } from "../../core/defined.ts";
 import { unreachable } from "../../core/fold.ts";
 import type { LaunchOptions } from "../../core/launch.ts";
+import { protectedWildcards } from "../../core/protected-files.ts";
 import type { Report } from "../../core/report.ts";
 import type { OpenCodePermissionRule } from "../../dialects/opencode.ts";
 import type { Ask, Attachment, Prompt, SessionChange } from "../../protocol/commands.ts";
@@ -247,7 +248,7 @@ export function permissionRules(mode: PermissionMode): readonly OpenCodePermissi
     case "bypass":
       return [{ permission: "*", pattern: "*", action: "allow" }];
     case "acceptEdits":
-      return [{ permission: "edit", pattern: "*", action: "allow" }];
+      return [{ permission: "edit", pattern: "*", action: "allow" }, ...askForProtected];
     case "default":
     case "plan":
       return [];
@@ -255,6 +256,11 @@ export function permissionRules(mode: PermissionMode): readonly OpenCodePermissi
       return unreachable(mode);
   }
 }
+
+/** Files that run code are asked for even where edits are accepted. */
+const askForProtected = protectedWildcards.map(
+  (pattern): OpenCodePermissionRule => ({ permission: "edit", pattern, action: "ask" }),
+);
 
 /** What a session's prompts are sent with, from its options. */
 export const chosenFrom = (options: LaunchOptions): State["chosen"] => ({

@@ -16,6 +16,8 @@ export interface Place {
   readonly inside: boolean;
   /** As a person would write it: relative when inside. */
   readonly shown: string;
+  /** As it was written, absolute, with its links and `..`. */
+  readonly written: string;
 }
 
 /** `directory` must be a real path already (`realDirectory`). */
@@ -23,9 +25,10 @@ export async function findPlace(directory: string, written: string): Promise<Pla
   if (written.includes("\0")) throw new Error("A path cannot contain a NUL character.");
   const home = expandHome(written);
   // Not normalised: behind a link, `..` leads to where the link's target lies, for us as for a shell.
-  const path = await realPath(isAbsolute(home) ? home : `${directory}${sep}${home}`);
+  const absolute = isAbsolute(home) ? home : `${directory}${sep}${home}`;
+  const path = await realPath(absolute);
   const inside = isInside({ directory, path });
-  return { path, inside, shown: inside ? relative(directory, path) || "." : path };
+  return { path, inside, shown: inside ? relative(directory, path) || "." : path, written: absolute };
 }
 
 export const realDirectory = (directory: string): Promise<string> => realPath(resolve(directory));

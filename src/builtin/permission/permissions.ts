@@ -28,6 +28,8 @@ export interface Wish {
   readonly actions: readonly string[];
   /** What is matched: a path, a command, a URL, a host. */
   readonly subject: string;
+  /** Why a person is asked whatever was allowed before: only `bypass` allows it, and a rule can forbid it. */
+  readonly guarded?: string | null;
 }
 
 export interface Verdict {
@@ -83,6 +85,7 @@ export function judge(law: Law, wish: Wish): Verdict {
   const configured = rules.findLast((one) => speaksOf(one, wish));
   if (configured?.effect === "deny") return { effect: "deny", because: ruleName(configured) };
   if (mode === "bypass") return { effect: "allow", because: "the session is in bypass mode" };
+  if (typeof wish.guarded === "string") return { effect: "ask", because: wish.guarded };
   if (remembered.some((one) => speaksOf(one, wish))) {
     return { effect: "allow", because: "it was allowed for the rest of the session" };
   }
@@ -99,12 +102,13 @@ export function judge(law: Law, wish: Wish): Verdict {
  * A shell command is allowed when every command in it is. What cannot be taken apart is allowed only by a rule for
  * all commands, and not even by that while other rules forbid or ask about some: they could not be applied.
  */
-export function judgeCommand(law: Law, command: string): Verdict {
+export function judgeCommand(law: Law, command: string, { guarded = null }: Pick<Wish, "guarded"> = {}): Verdict {
   const line = readCommandLine(command);
   const wishes = (line.opaque ? [command, ...line.commands] : line.commands).map(commandWish);
   const verdicts = wishes.map((wish) => judge(law, wish));
   const denied = verdicts.find(({ effect }) => effect === "deny");
   if (denied !== undefined) return denied;
+  if (guarded !== null && law.mode !== "bypass") return { effect: "ask", because: guarded };
   if (line.opaque && law.mode !== "bypass") return judgeOpaque(law, command);
   return verdicts.find(({ effect }) => effect === "ask") ?? verdicts[0] ?? { effect: "ask", because: "it is empty" };
 }

@@ -1,34 +1,51 @@
 /** Patterns of permission rules: `*` stands for any characters, `?` for one. Nothing else is special. */
+import type { Meter } from "../../core/glob.ts";
+import { findSequence } from "../../core/sequence.ts";
 
 /** `git status *` also matches `git status`, because arguments are optional to the eye. */
-export function matchesPattern({ pattern, text }: { pattern: string; text: string }): boolean {
-  if (pattern.endsWith(" *") && matches(pattern.slice(0, -2), text)) return true;
-  return matches(pattern, text);
+export function matchesPattern({ pattern, text, meter }: { pattern: string; text: string; meter?: Meter }): boolean {
+  const counted = meter ?? { steps: 0 };
+  if (pattern.endsWith(" *") && matches(pattern.slice(0, -2), { text, meter: counted })) return true;
+  return matches(pattern, { text, meter: counted });
 }
 
-/** One walk with one place to go back to: a regular expression with many stars could take for ever. */
-function matches(pattern: string, text: string): boolean {
-  let at = 0;
-  let inText = 0;
-  let star = -1;
-  let resume = 0;
-  while (inText < text.length) {
-    const wanted = pattern.charAt(at);
-    if (wanted === "*") {
-      star = at;
-      resume = inText;
-      at += 1;
-    } else if (at < pattern.length && (wanted === "?" || wanted === text.charAt(inText))) {
-      at += 1;
-      inText += 1;
-    } else if (star >= 0) {
-      resume += 1;
-      inText = resume;
-      at = star + 1;
-    } else {
-      return false;
-    }
+/** The parts between the stars, each at the first place after the one before: no later place could do better. */
+function matches(pattern: string, { text, meter }: { text: string; meter: Meter }): boolean {
+  const parts = pattern.split("*");
+  const first = parts.shift() ?? "";
+  const last = parts.pop();
+  if (last === undefined) return text.length === first.length && fits(first, { text, at: 0, meter });
+  if (first.length + last.length > text.length || !fits(first, { text, at: 0, meter })) return false;
+  const end = text.length - last.length;
+  if (!fits(last, { text, at: end, meter })) return false;
+  let at = first.length;
+  for (const part of parts) {
+    const found = find(part, { text, from: at, until: end, meter });
+    if (found < 0) return false;
+    at = found + part.length;
   }
-  while (pattern.charAt(at) === "*") at += 1;
-  return at === pattern.length;
+  return true;
+}
+
+function fits(part: string, { text, at, meter }: { text: string; at: number; meter: Meter }): boolean {
+  for (let index = 0; index < part.length; index += 1) {
+    meter.steps += 1;
+    const wanted = part.charAt(index);
+    if (wanted !== "?" && wanted !== text.charAt(at + index)) return false;
+  }
+  return true;
+}
+
+interface Range {
+  readonly text: string;
+  readonly from: number;
+  readonly until: number;
+  readonly meter: Meter;
+}
+
+function find(part: string, { text, from, until, meter }: Range): number {
+  if (!part.includes("?")) return findSequence(part, { text, from, until, meter });
+  // Linear in the text, times the length of this one part of a rule.
+  for (let at = from; at + part.length <= until; at += 1) if (fits(part, { text, at, meter })) return at;
+  return -1;
 }

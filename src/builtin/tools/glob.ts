@@ -2,7 +2,7 @@
 import { lstat } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
-import { globExpression } from "./ignore.ts";
+import { compileGlob } from "../../core/glob.ts";
 import { enter, permitPath } from "./permits.ts";
 import { defineTool, ToolFailure } from "./tool.ts";
 import { walk } from "./walk.ts";
@@ -25,11 +25,12 @@ export const glob = defineTool({
     const place = await enter(context, { written: path, action: "glob", tool: "glob" });
     await permitPath(context, { place, action: "glob", tool: "glob" });
     // A bare name is looked for everywhere below.
-    const expression = globExpression(pattern.includes("/") ? pattern.replace(/^\.?\//, "") : `**/${pattern}`);
-    if (expression === null) throw new ToolFailure(`${pattern} is no pattern: a bracket or brace is not closed.`);
+    const wanted = compileGlob(pattern.includes("/") ? pattern.replace(/^\.?\//, "") : `**/${pattern}`);
+    if (wanted === null) throw new ToolFailure(`${pattern} is no pattern: a brace is not closed, or it is too long.`);
     const found: { path: string; time: number }[] = [];
-    for await (const entry of walk({ root: place.path, signal: context.signal })) {
-      if (entry.directory || !expression.test(entry.path)) continue;
+    const meter = { steps: 0 };
+    for await (const entry of walk({ root: place.path, signal: context.signal, meter })) {
+      if (entry.directory || !wanted.matches(entry.path, meter)) continue;
       const info = await lstat(join(place.path, entry.path)).catch(() => null);
       found.push({ path: entry.path, time: info?.mtimeMs ?? 0 });
       if (found.length >= MATCHES) break;

@@ -2,15 +2,16 @@
 import { lstat } from "node:fs/promises";
 import { basename, dirname } from "node:path";
 import { z } from "zod";
+import { compileGlob } from "../../core/glob.ts";
+import { type Match, searchFiles } from "../../runtime/search.ts";
 import type { Place } from "../permission/confine.ts";
-import { globExpression } from "./ignore.ts";
 import { enter, permitPath } from "./permits.ts";
 import { ripgrep } from "./ripgrep.ts";
-import { type Match, searchFiles } from "./search.ts";
 import { defineTool, type ToolContext, ToolFailure } from "./tool.ts";
 import { walk } from "./walk.ts";
 
 const SHOWN = 100;
+const LINE_LENGTH = 500;
 const TIMEOUT_MS = 20_000;
 
 interface Search {
@@ -64,12 +65,18 @@ async function withoutRipgrep(
   if (isFile) {
     files.push(basename(place.path));
   } else {
-    const wanted = include === null ? null : globExpression(include.includes("/") ? include : `**/${include}`);
-    for await (const entry of walk({ root, signal })) {
-      if (!entry.directory && (wanted === null || wanted.test(entry.path))) files.push(entry.path);
+    const wanted = include === null ? null : compileGlob(include.includes("/") ? include : `**/${include}`);
+    const meter = { steps: 0 };
+    for await (const entry of walk({ root, signal, meter })) {
+      if (!entry.directory && (wanted === null || wanted.matches(entry.path, meter))) files.push(entry.path);
     }
   }
-  return searchFiles({ root, files, pattern, limit: SHOWN, timeoutMs: TIMEOUT_MS, signal });
+  // One more match than is shown says that there are more.
+  const bounds = { limit: SHOWN + 1, lineLength: LINE_LENGTH, timeoutMs: TIMEOUT_MS };
+  const searched = await searchFiles({ root, files, pattern, ...bounds, signal });
+  if (searched.type === "found" && searched.complete) return searched.matches;
+  if (searched.type === "unreadable") throw new ToolFailure(`The pattern cannot be read: ${searched.message}.`);
+  throw new ToolFailure(`The search was stopped after ${TIMEOUT_MS / 1_000} s. Use a simpler pattern or fewer files.`);
 }
 
 function describe(found: readonly Match[], { place, isFile }: Search): string {

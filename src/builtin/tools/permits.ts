@@ -1,8 +1,11 @@
 /** The permissions that tools ask for: a path, a way out of the directory, a command, a URL. */
+import { homedir } from "node:os";
 import { dirname, join } from "node:path";
+import { runsCode } from "../../core/protected-files.ts";
 import { readCommandLine } from "../permission/command-line.ts";
 import { findPlace, isInside, type Place } from "../permission/confine.ts";
 import { judge, judgeCommand, type Verdict, type Wish } from "../permission/permissions.ts";
+import { pathsIn } from "./command-paths.ts";
 import type { Permit, ToolContext } from "./tool.ts";
 
 export interface PathWish {
@@ -16,7 +19,7 @@ export async function enter(context: ToolContext, { written, ...wish }: PathWish
   const place = await findPlace(context.directory, written);
   if (place.inside || isKept(context, place)) return place;
   // Nobody is asked about the way to something that a rule forbids anyway.
-  const own = pathPermit({ place, ...wish, metadata: {} });
+  const own = pathPermit(context, { place, ...wish, metadata: {} });
   await context.permit({ ...own, judge: (law) => unlessForbidden(own.judge(law)) });
   await context.permit(outsidePermit(place.path));
   return place;
@@ -43,7 +46,7 @@ export function outsidePermit(path: string): Permit {
 /** Reading the session's own kept outputs needs no rule. */
 export async function permitPath(context: ToolContext, wish: PlaceWish): Promise<void> {
   if (wish.action === "read" && isKept(context, wish.place)) return;
-  await context.permit(pathPermit(wish));
+  await context.permit(pathPermit(context, wish));
 }
 
 interface PlaceWish extends Omit<PathWish, "written"> {
@@ -51,15 +54,37 @@ interface PlaceWish extends Omit<PathWish, "written"> {
   readonly metadata?: Permit["metadata"];
 }
 
-function pathPermit({ place, action, tool, metadata = {} }: PlaceWish): Permit {
-  const wish: Wish = { actions: action === tool ? [action] : [action, tool], subject: place.shown };
+function pathPermit(context: ToolContext, { place, action, tool, metadata = {} }: PlaceWish): Permit {
+  const guarded = guardOf(context, { place, action });
+  const wish: Wish = { actions: action === tool ? [action] : [action, tool], subject: place.shown, guarded };
   return {
     action,
     judge: (law) => judge(law, wish),
     patterns: [place.shown],
-    always: [{ action, pattern: "*" }],
-    metadata: { filepath: place.path, ...metadata },
+    // What is asked for every time cannot be allowed for good.
+    always: guarded === null ? [{ action, pattern: "*" }] : [],
+    metadata: { filepath: place.path, ...metadata, ...(guarded === null ? {} : { guarded }) },
   };
+}
+
+const RUNS_CODE = "this file can run code by itself";
+const OWN_DATA = "it is in Franca's own data folder";
+
+/** Why a person is asked about the place in any case; null when the rules decide. */
+function guardOf(
+  { directory, dataDirectory }: ToolContext,
+  { place, action }: { place: Place; action: PathWish["action"] | "command" },
+): string | null {
+  const { path, written } = place;
+  const surroundings = { directory, home: homedir() };
+  const changes = action === "edit" || action === "command";
+  // A link may have the harmless name, or its target.
+  if (changes && (runsCode(path, surroundings) || runsCode(written, surroundings))) return RUNS_CODE;
+  if (dataDirectory === null) return null;
+  const searches = action === "glob" || action === "grep" || action === "list";
+  const isOwn =
+    isInside({ directory: dataDirectory, path }) || (searches && isInside({ directory: path, path: dataDirectory }));
+  return isOwn ? OWN_DATA : null;
 }
 
 /** Two-word commands whose first word alone says little: "always" remembers both. */
@@ -86,17 +111,19 @@ const families: ReadonlySet<string> = new Set([
 /** A command that a rule allows may still name places outside: then these are asked for by themselves. */
 export async function permitCommand(context: ToolContext, command: string): Promise<void> {
   const line = readCommandLine(command);
-  const outside = await outsidePlaces(context, line.words);
+  const places = await placesIn(context, line.words);
+  const outside = [...new Set(places.filter(({ inside }) => !inside).map(({ path }) => path))];
+  const guarded = places.map((place) => guardOf(context, { place, action: "command" })).find((why) => why !== null);
   let asked = false;
   await context.permit({
     action: "bash",
     judge: (law) => {
-      const verdict = judgeCommand(law, command);
+      const verdict = judgeCommand(law, command, { guarded: guarded ?? null });
       asked = verdict.effect === "ask";
       return verdict;
     },
     patterns: line.opaque ? [command] : line.commands,
-    always: patternsFor(command).map((pattern) => ({ action: "bash", pattern })),
+    always: guarded === undefined ? patternsFor(command).map((pattern) => ({ action: "bash", pattern })) : [],
     metadata: { command, outside },
   });
   for (const path of outside) {
@@ -123,25 +150,14 @@ function family(command: string): string {
   return isFamily ? `${first} ${second} *` : `${first} *`;
 }
 
-/** Words that lead outside when they are read as paths, symlinks resolved. */
-async function outsidePlaces(context: ToolContext, words: readonly string[]): Promise<string[]> {
-  const found = new Set<string>();
-  for (const word of words) {
-    for (const written of pathsIn(word).filter((one) => one !== "")) {
-      const place = await findPlace(context.directory, written).catch(() => null);
-      if (place !== null && !place.inside && !harmless.has(place.path)) found.add(place.path);
-    }
+/** Where the words lead when they are read as paths, symlinks resolved. */
+async function placesIn(context: ToolContext, words: readonly string[]): Promise<Place[]> {
+  const found = new Map<string, Place>();
+  for (const written of new Set(words.flatMap(pathsIn))) {
+    const place = written === "" ? null : await findPlace(context.directory, written).catch(() => null);
+    if (place !== null && !harmless.has(place.path)) found.set(place.written, place);
   }
-  return [...found];
+  return [...found.values()];
 }
 
 const harmless: ReadonlySet<string> = new Set(["/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/zero"]);
-
-/** Also inside `--option=path`, `-Cpath`, `a:b` and after redirections. */
-function pathsIn(word: string): string[] {
-  if (word.includes("://")) return [];
-  return [word, ...word.split(/[=:,]/)].flatMap((part) => {
-    const bare = part.replace(/^[<>&\d@]+/, "");
-    return bare.startsWith("-") ? [bare, bare.replace(/^--?[a-z]?/i, "")] : [bare];
-  });
-}

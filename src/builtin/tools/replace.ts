@@ -1,4 +1,5 @@
 /** Exact replacement with errors that help: how often the text was found, where, and what came nearest. Pure. */
+import { findSequence } from "../../core/sequence.ts";
 
 export interface Replacement {
   readonly oldString: string;
@@ -60,12 +61,12 @@ function notFound(text: string, wanted: string): string {
   const first = loose.findIndex((line) => line !== "");
   if (first < 0 || lines.length > COMPARE_LIMIT) return `${what} Read the file again and copy the text exactly.`;
 
-  for (let at = 0; at + size <= lines.length; at += 1) {
-    if (loose.every((line, index) => lines[at + index]?.trim() === line)) {
-      return `${what} Lines ${at + 1} to ${at + size} differ from it only in white space. They are:\n${quote(lines, at, size)}`;
-    }
+  const trimmed = lines.map((line) => line.trim());
+  const at = findSequence(loose, { text: trimmed });
+  if (at >= 0) {
+    return `${what} Lines ${at + 1} to ${at + size} differ from it only in white space. They are:\n${quote(lines, at, size)}`;
   }
-  const near = lines.findIndex((line) => line.trim() === loose[first]);
+  const near = trimmed.indexOf(loose[first] ?? "");
   if (near >= 0) {
     const start = Math.max(0, near - first);
     return `${what} Its first line is there, but what follows differs. From line ${start + 1} the file has:\n${quote(lines, start, Math.min(size + 2, NEAR_LINES))}`;

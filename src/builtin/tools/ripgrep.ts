@@ -3,8 +3,9 @@ import { spawn } from "node:child_process";
 import { constants } from "node:fs";
 import { access } from "node:fs/promises";
 import { delimiter, join } from "node:path";
-import { globExpression } from "./ignore.ts";
-import type { Match } from "./search.ts";
+import { setImmediate as pause } from "node:timers/promises";
+import { compileGlob, isSliceOver } from "../../core/glob.ts";
+import type { Match } from "../../runtime/search.ts";
 import { ToolFailure } from "./tool.ts";
 
 const LINE_LENGTH = 500;
@@ -72,12 +73,23 @@ export async function ripgrep(options: RipgrepOptions): Promise<readonly Match[]
     if (code === 2 && output === "") throw new ToolFailure(`The search failed: ${complaint.trim()}`);
     const found = output.split("\n").flatMap(readMatch);
     // Types know names only; a pattern with folders in it is applied here.
-    const wanted = include?.includes("/") === true ? globExpression(include) : null;
-    return found.filter(({ path }) => wanted === null || wanted.test(path)).slice(0, options.limit + 1);
+    const wanted = include?.includes("/") === true ? await onlyIn(found, include) : found;
+    return wanted.slice(0, options.limit + 1);
   } finally {
     signal.removeEventListener("abort", stop);
     timer.removeEventListener("abort", stop);
   }
+}
+
+async function onlyIn(found: readonly Match[], include: string): Promise<Match[]> {
+  const wanted = compileGlob(include);
+  const meter = { steps: 0 };
+  const kept: Match[] = [];
+  for (const match of found) {
+    if (wanted?.matches(match.path, meter) === true) kept.push(match);
+    if (isSliceOver(meter)) await pause();
+  }
+  return kept;
 }
 
 function readMatch(line: string): Match[] {

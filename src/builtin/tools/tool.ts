@@ -1,6 +1,7 @@
 /** What a tool is: its words to the model, the shape of its input, and what it does with a context that bounds it. */
 import { z } from "zod";
 import type { InProcessHost } from "../../core/in-process.ts";
+import { parseJson } from "../../core/json.ts";
 import type { BuiltinFile, BuiltinQuestion, BuiltinTodo } from "../../dialects/builtin.ts";
 import type { ToolKind } from "../../protocol/items.ts";
 import type { Law, Verdict } from "../permission/permissions.ts";
@@ -20,6 +21,8 @@ export interface ToolContext {
   readonly directory: string;
   /** Where the full text of a bounded output is kept; the session may read there. */
   readonly outputDirectory: string;
+  /** Franca's own data: what is read there is always asked for. Null when it has none. */
+  readonly dataDirectory: string | null;
   readonly sessionId: string;
   readonly callId: string;
   readonly signal: AbortSignal;
@@ -147,7 +150,7 @@ const plain = (name: string): string => name.replaceAll(/[_-]/g, "").toLowerCase
 function parse(text: string): unknown {
   if (text.trim() === "") return {};
   try {
-    return JSON.parse(text);
+    return parseJson(text);
   } catch {
     return text;
   }

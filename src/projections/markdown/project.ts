@@ -1,5 +1,8 @@
 /** Universal → Markdown: a session as a document one can read, keep or paste into an issue. */
+
+import { commandOf, titleNames } from "../../core/command.ts";
 import type { Fold } from "../../core/fold.ts";
+import { visible } from "../../core/visible.ts";
 import type { EventOf, UniversalEvent } from "../../protocol/events.ts";
 import type { Item, ToolCallPart, ToolResultPart } from "../../protocol/items.ts";
 
@@ -103,7 +106,7 @@ function toolBlock({
   who: string;
 }): string {
   const name = call?.name ?? "tool";
-  const title = call === undefined || call.title === "" || call.title === name ? "" : ` ${code(call.title)}`;
+  const { title, script } = calledWith(call);
   const failed = result.is_error || item.status === "failed";
   const end = failed ? ` — failed${result.exit_code === undefined ? "" : ` (exit ${result.exit_code})`}` : "";
   const files = item.content.filter((part) => part.type === "file_ref").filter(({ action }) => action !== "read");
@@ -111,8 +114,20 @@ function toolBlock({
   const output = result.output.trim() === "" ? "" : fenced(clipped(result.output), "");
   const body = diffs.length > 0 ? diffs.join("\n") : output;
   const line = `- **${name}**${title}${who}${end}`;
-  if (body === "") return `${line}\n\n`;
-  return `${line}\n\n<details><summary>${diffs.length > 0 ? "Changes" : "Output"}</summary>\n\n${body}\n\n</details>\n\n`;
+  if (body === "") return `${line}\n\n${script}`;
+  return `${line}\n\n${script}<details><summary>${diffs.length > 0 ? "Changes" : "Output"}</summary>\n\n${body}\n\n</details>\n\n`;
+}
+
+/** A command is shown itself, whole: on the tool's line, or below it when it has lines of its own. */
+function calledWith(call: ToolCallPart | undefined): { readonly title: string; readonly script: string } {
+  if (call === undefined) return { title: "", script: "" };
+  const command = commandOf(call);
+  const title = call.title === "" || call.title === call.name ? "" : ` ${code(visible(call.title))}`;
+  if (command === null) return { title, script: "" };
+  const about = titleNames(call.title, command) ? "" : title;
+  const shown = visible(command).trim();
+  if (shown.includes("\n")) return { title: about, script: `${fenced(shown, "sh")}\n\n` };
+  return { title: ` ${code(shown)}${about === "" ? "" : ` ·${about}`}`, script: "" };
 }
 
 function onQuestion({ data }: EventOf<"question.resolved">): string {
@@ -142,7 +157,8 @@ const quoted = (text: string): string =>
 
 /** A fence longer than any inside. */
 function fenced(text: string, language: string): string {
-  const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map(([ticks]) => ticks.length));
+  let longest = 2;
+  for (const [ticks] of text.matchAll(/`+/g)) longest = Math.max(longest, ticks.length);
   const fence = "`".repeat(longest + 1);
   return `${fence}${language}\n${text.replace(/\n$/, "")}\n${fence}`;
 }

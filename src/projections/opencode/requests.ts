@@ -1,7 +1,8 @@
 /** Permissions and questions, with the ids and the fields that OpenCode's dialogs need. */
+
+import { unifiedDiff } from "../../core/diff.ts";
 import type { OpenCodePermissionReply, OpenCodeQuestionInfo } from "../../dialects/opencode.ts";
 import type { EventOf, PermissionStatus, Question } from "../../protocol/events.ts";
-import { unifiedDiff } from "./diff.ts";
 import { eventId, makeId, rootOf, type Telling, type ToolEntry } from "./state.ts";
 import { firstText, recordOf, toolInput, toolName } from "./tools.ts";
 

@@ -1,6 +1,7 @@
 /** What OpenCode's clients draw beside a tool's input and output: diffs, exit codes, running output, a title. */
+
+import { countChanges, unifiedDiff } from "../../core/diff.ts";
 import type { FileRefPart, ToolResultPart } from "../../protocol/items.ts";
-import { countChanges, unifiedDiff } from "./diff.ts";
 import type { ToolEntry } from "./state.ts";
 import { firstText, recordOf } from "./tools.ts";
 

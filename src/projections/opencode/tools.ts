@@ -1,4 +1,5 @@
 /** Every agent's tools under the names and keys that OpenCode's clients draw; what they do not know keeps its own. */
+import { parseJson } from "../../core/json.ts";
 import type { ToolKind } from "../../protocol/items.ts";
 
 type Input = Readonly<Record<string, unknown>>;
@@ -173,7 +174,7 @@ export const recordOf = (value: unknown): Input => (isRecord(value) ? value : {}
 export function parseArguments(text: string): Input {
   if (text === "") return {};
   try {
-    const value: unknown = JSON.parse(text);
+    const value: unknown = parseJson(text);
     return isRecord(value) ? value : { input: value };
   } catch {
     return { input: text };

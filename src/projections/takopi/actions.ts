@@ -1,4 +1,5 @@
 /** Tools, notes and warnings as Takopi's actions: stable ids, begun and completed once. */
+import { parseJson } from "../../core/json.ts";
 import type { TakopiKind } from "../../dialects/takopi.ts";
 import type { ContentPart, FileRefPart, Item, ToolCallPart, ToolKind, ToolResultPart } from "../../protocol/items.ts";
 import { write } from "./lines.ts";
@@ -131,7 +132,7 @@ const parentOf = (item: Item): { readonly parent?: string } =>
 function parsed(text: string): unknown {
   if (text === "") return {};
   try {
-    return JSON.parse(text);
+    return parseJson(text);
   } catch {
     return text;
   }

@@ -1,8 +1,12 @@
 /** Universal → text for a terminal: the answer as it is written, a line per tool, and a last line with the numbers. */
+
+import { commandIn, commandOf, titleNames } from "../../core/command.ts";
 import type { Fold } from "../../core/fold.ts";
+import { visible } from "../../core/visible.ts";
 import type { EventOf, Permission, QuestionRequest, TurnEnd, UniversalEvent } from "../../protocol/events.ts";
 import type { FileRefPart, Item, ToolCallPart, ToolResultPart } from "../../protocol/items.ts";
-import { clean, oneLine, type Paint, paintFor } from "./style.ts";
+import { allowedFromNowOn } from "./approval.ts";
+import { clean, excerpt, oneLine, type Paint, paintFor } from "./style.ts";
 import { cost, diffSize, duration, tokens } from "./summary.ts";
 
 /** `answer` is what the agent says, `note` all that is told about it: scripts want the first alone. */
@@ -22,8 +26,8 @@ interface State {
   writing: string | null;
   /** On which side a line has been begun and not ended. */
   openLine: TextPiece["to"] | null;
-  /** Tools at work, by call id, with what to call them. */
-  readonly tools: Map<string, string>;
+  /** Tools at work, by call id: the command or the title, and the model's own description of the command. */
+  readonly tools: Map<string, { readonly shown: string; readonly about: string }>;
   /** Subagents' own words are not part of the answer. */
   readonly hidden: Set<string>;
   readonly subagents: Map<string, string>;
@@ -80,7 +84,7 @@ function step({ state, event, paint, options }: Step): TextPiece[] {
       state.activity = null;
       return note(state, `${paint.yellow("?")} ${permissionLine(event.data)}`);
     case "permission.resolved":
-      return note(state, `  ${event.data.status === "reject" ? paint.red("rejected") : paint.green("allowed")}`);
+      return note(state, `  ${resolution(event.data, paint)}`);
     case "question.requested":
       state.activity = null;
       return questionLines(event.data).flatMap((line) => note(state, `${paint.yellow("?")} ${line}`));
@@ -159,10 +163,13 @@ function onItemStarted(state: State, item: Item): TextPiece[] {
   return [];
 }
 
+/** A command is shown itself, to its end: its title may be what the model says of it. */
 function startTool(state: State, part: ToolCallPart): void {
-  const title = oneLine(part.title === "" ? part.name : part.title, { width: TITLE_WIDTH });
-  state.tools.set(part.call_id, title);
-  state.activity = title;
+  const command = commandOf(part);
+  const title = oneLine(visible(part.title === "" ? part.name : part.title), { width: TITLE_WIDTH });
+  const about = command === null || titleNames(part.title, command) || title === part.name ? "" : title;
+  state.tools.set(part.call_id, { shown: command === null ? title : excerpt(command), about });
+  state.activity = command === null ? title : oneLine(visible(command), { width: TITLE_WIDTH });
 }
 
 function onDelta({ state, event, paint }: { state: State; event: EventOf<"item.delta">; paint: Paint }): TextPiece[] {
@@ -231,11 +238,13 @@ interface ToolStep {
 }
 
 function onToolResult({ state, item, part, paint }: ToolStep): TextPiece[] {
-  const title = state.tools.get(part.call_id) ?? part.call_id;
+  const { shown, about } = state.tools.get(part.call_id) ?? { shown: visible(part.call_id), about: "" };
   state.tools.delete(part.call_id);
-  state.activity = [...state.tools.values()].at(-1) ?? "thinking";
+  const running = [...state.tools.values()].at(-1);
+  state.activity = running === undefined ? "thinking" : oneLine(running.shown, { width: TITLE_WIDTH });
   const failed = part.is_error || item.status === "failed";
   const indent = item.subagent === undefined ? "" : "  ";
+  const title = `${shown.replaceAll("\n", `\n${indent}  `)}${about === "" ? "" : paint.dim(` · ${about}`)}`;
   const files = item.content.filter((each): each is FileRefPart => each.type === "file_ref" && each.diff !== undefined);
   const sizes = files.map(({ path, diff }) => ` ${clean(path)} ${diffSize(diff ?? "")}`).join(",");
   if (!failed) return note(state, `${indent}${paint.green("✓")} ${title}${paint.dim(sizes)}`);
@@ -244,9 +253,17 @@ function onToolResult({ state, item, part, paint }: ToolStep): TextPiece[] {
 }
 
 function permissionLine({ action, metadata }: Permission): string {
-  const what = metadata.patterns.join(", ");
+  const command = commandIn(metadata.input)?.command;
+  const subject = oneLine(visible(metadata.patterns.join(", ")), { width: DETAIL_WIDTH });
+  const what = command === undefined ? subject : excerpt(command);
   const tool = metadata.tool === null || metadata.tool === action ? "" : ` (${metadata.tool})`;
-  return `${clean(action)}${clean(tool)}${what === "" ? "" : `: ${oneLine(what, { width: DETAIL_WIDTH })}`}`;
+  return `${visible(action)}${visible(tool)}${what === "" ? "" : `: ${what.replaceAll("\n", "\n  ")}`}`;
+}
+
+function resolution(permission: Permission, paint: Paint): string {
+  if (permission.status === "reject") return paint.red("rejected");
+  if (permission.status !== "accept_for_session") return paint.green("allowed");
+  return paint.green(`allowed, and from now on: ${oneLine(allowedFromNowOn(permission), { width: DETAIL_WIDTH })}`);
 }
 
 const questionLines = ({ questions }: QuestionRequest): string[] =>

@@ -1,4 +1,5 @@
 /** How text looks in a terminal: colours when wanted, and nothing in it that could command the terminal. */
+import { visible } from "../../core/visible.ts";
 
 export interface Paint {
   readonly dim: (text: string) => string;
@@ -38,4 +39,23 @@ export const clean = (text: string): string => text.replace(CONTROL, "");
 export function oneLine(text: string, { width }: { width: number }): string {
   const line = clean(text.replace(/\s+/g, " ").trim());
   return line.length <= width ? line : `${line.slice(0, width - 1)}…`;
+}
+
+const HEAD_LINES = 14;
+const TAIL_LINES = 6;
+const HEAD_WIDTH = 700;
+const TAIL_WIDTH = 300;
+
+/** A text for the record: hidden characters visible, and of a long one beginning and end, with how much is between. */
+export function excerpt(text: string): string {
+  const lines = visible(text).trim().split("\n").map(shortened);
+  const skipped = lines.length - HEAD_LINES - TAIL_LINES;
+  if (skipped <= 1) return lines.join("\n");
+  return [...lines.slice(0, HEAD_LINES), `… ${skipped} lines …`, ...lines.slice(-TAIL_LINES)].join("\n");
+}
+
+function shortened(line: string): string {
+  const skipped = line.length - HEAD_WIDTH - TAIL_WIDTH;
+  if (skipped <= 0) return line;
+  return `${line.slice(0, HEAD_WIDTH)}… ${skipped} characters …${line.slice(-TAIL_WIDTH)}`;
 }

@@ -4,7 +4,16 @@
  */
 
 /** The longest line that is kept. Beyond it the line is reported and dropped, and the stream goes on. */
-export const LINE_LIMIT = 64 * 1024 * 1024;
+export const LINE_LIMIT = 32 * 1024 * 1024;
+
+/** What unfinished lines may hold together. The line that takes more is reported and dropped. */
+export interface LineBudget {
+  readonly limit: number;
+  held: number;
+}
+
+/** For all connections of the process. */
+const processBudget: LineBudget = { limit: 128 * 1024 * 1024, held: 0 };
 /** How much of an overlong line is kept to show what it was. */
 const EXCERPT_BYTES = 1024;
 const NEWLINE = 10;
@@ -15,6 +24,8 @@ export interface OverlongLine {
   /** How long it was in all. */
   readonly bytes: number;
   readonly number: number;
+  /** Which bound it broke, in bytes. */
+  readonly limit: number;
 }
 
 export interface LineOptions {
@@ -22,6 +33,7 @@ export interface LineOptions {
   readonly onLine: (line: string, number: number) => void;
   readonly onOverlong: (line: OverlongLine) => void;
   readonly limit?: number;
+  readonly budget?: LineBudget;
   /** Blank lines say nothing, unless they end something. */
   readonly keepBlank?: boolean;
 }
@@ -30,42 +42,21 @@ export interface LineSplitter {
   readonly push: (chunk: Buffer) => void;
   /** The stream is over: what stands there without a newline is a line too. */
   readonly end: () => void;
+  /** The stream broke off: what stands there is dropped. */
+  readonly drop: () => void;
 }
 
 export function splitLines(options: LineOptions): LineSplitter {
-  const { onLine, onOverlong, limit = LINE_LIMIT, keepBlank = false } = options;
-  let parts: Buffer[] = [];
-  let pending = 0;
+  const { onLine, onOverlong, limit = LINE_LIMIT, budget = processBudget, keepBlank = false } = options;
+  const unfinished = holdLine({ limit, budget });
   let count = 0;
-  /** Set while the rest of an overlong line passes by. */
-  let overlong: { readonly excerpt: string; bytes: number } | null = null;
-
-  const keep = (part: Buffer): void => {
-    if (part.length === 0) return;
-    if (overlong !== null) {
-      overlong.bytes += part.length;
-      return;
-    }
-    parts.push(part);
-    pending += part.length;
-    if (pending <= limit) return;
-    overlong = { excerpt: Buffer.concat(parts, Math.min(EXCERPT_BYTES, pending)).toString("utf8"), bytes: pending };
-    parts = [];
-    pending = 0;
-  };
 
   const finish = (): void => {
-    if (overlong !== null) {
-      count += 1;
-      onOverlong({ ...overlong, number: count });
-      overlong = null;
-      return;
-    }
-    if (pending === 0) return;
-    const text = parts.length === 1 ? (parts[0] ?? Buffer.alloc(0)).toString("utf8") : Buffer.concat(parts).toString();
-    parts = [];
-    pending = 0;
-    say(text);
+    const line = unfinished.take();
+    if (line === null) return;
+    if (typeof line === "string") return say(line);
+    count += 1;
+    onOverlong({ ...line, number: count });
   };
 
   const say = (line: string): void => {
@@ -76,18 +67,65 @@ export function splitLines(options: LineOptions): LineSplitter {
   return {
     push(chunk) {
       const first = chunk.indexOf(NEWLINE);
-      if (first < 0) return keep(chunk);
+      if (first < 0) return unfinished.add(chunk);
       let start = 0;
-      if (pending > 0 || overlong !== null) {
-        keep(chunk.subarray(0, first));
+      if (unfinished.isOpen()) {
+        unfinished.add(chunk.subarray(0, first));
         finish();
         start = first + 1;
       }
       const last = chunk.lastIndexOf(NEWLINE);
       // Decoding all complete lines at once is faster than one by one; a broken character never eats a newline.
       if (last >= start) for (const line of chunk.toString("utf8", start, last).split("\n")) say(line);
-      keep(chunk.subarray(last + 1));
+      unfinished.add(chunk.subarray(last + 1));
     },
     end: finish,
+    drop: () => void unfinished.take(),
+  };
+}
+
+interface UnfinishedLine {
+  readonly isOpen: () => boolean;
+  readonly add: (part: Buffer) => void;
+  /** The line, or what is left of it when it broke a bound; null when there is none. It holds nothing afterwards. */
+  readonly take: () => string | Omit<OverlongLine, "number"> | null;
+}
+
+function holdLine({ limit, budget }: { limit: number; budget: LineBudget }): UnfinishedLine {
+  let parts: Buffer[] = [];
+  let pending = 0;
+  /** Set while the rest of an overlong line passes by. */
+  let overlong: { readonly excerpt: string; readonly limit: number; bytes: number } | null = null;
+
+  const release = (): void => {
+    budget.held -= pending;
+    parts = [];
+    pending = 0;
+  };
+
+  return {
+    isOpen: () => pending > 0 || overlong !== null,
+    add(part) {
+      if (part.length === 0) return;
+      if (overlong !== null) {
+        overlong.bytes += part.length;
+        return;
+      }
+      parts.push(part);
+      pending += part.length;
+      budget.held += part.length;
+      if (pending <= limit && budget.held <= budget.limit) return;
+      const excerpt = Buffer.concat(parts, Math.min(EXCERPT_BYTES, pending)).toString("utf8");
+      overlong = { excerpt, limit: pending > limit ? limit : budget.limit, bytes: pending };
+      release();
+    },
+    take() {
+      const dropped = overlong;
+      overlong = null;
+      if (dropped !== null || pending === 0) return dropped;
+      const text = parts.length === 1 ? (parts[0]?.toString("utf8") ?? "") : Buffer.concat(parts).toString("utf8");
+      release();
+      return text;
+    },
   };
 }

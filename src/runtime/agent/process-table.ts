@@ -93,7 +93,7 @@ function linuxTable(): ProcessTable {
 export function psTable(): ProcessTable {
   const stat = (args: readonly string[]): Omit<ProcessInfo, "run">[] =>
     ps([...args, "-o", "pid=,ppid=,pgid=,stat=,lstart="]).flatMap((line) => {
-      const match = /^\s*(\d+)\s+(\d+)\s+(\d+)\s+(\S+)\s+(.+?)\s*$/.exec(line);
+      const match = /^\s*(\d+)\s+(\d+)\s+(\d+)\s+(\S+)\s+(\S.*)$/.exec(line.trimEnd());
       if (match === null) return [];
       const [, pid, parent, group, state = "", started = ""] = match;
       const zombie = state.startsWith("Z");

@@ -3,6 +3,7 @@
  */
 import type { IncomingMessage } from "node:http";
 import type { z } from "zod";
+import { parseJson } from "../../core/json.ts";
 import { ApiError } from "../../protocol/errors.ts";
 
 export async function readJson(
@@ -15,7 +16,7 @@ export async function readJson(
     throw new ApiError("invalid_request", "The body is empty; it must be a JSON object.");
   }
   try {
-    return JSON.parse(text);
+    return parseJson(text);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     throw new ApiError("invalid_request", `The body is not JSON: ${reason}`, { cause: error });

@@ -1,7 +1,9 @@
 /** Files of the session's directory: listed, read and searched, inside it only, each with a bound. */
 import { readdir, readFile, realpath, stat } from "node:fs/promises";
 import { extname, join, relative, resolve } from "node:path";
+import { unreachable } from "../../core/fold.ts";
 import { ApiError } from "../../protocol/errors.ts";
+import { type PlacedMatch, searchFiles } from "../../runtime/search.ts";
 import { gitStatus } from "./git.ts";
 import { json, type OpenCodeAnswer, type OpenCodeCall, type OpenCodeRoute } from "./route.ts";
 import { isWithin, servedDirectory } from "./served-directory.ts";
@@ -11,13 +13,19 @@ const MAX_ENTRIES = 5_000;
 const MAX_WALKED = 20_000;
 const MAX_FOUND = 100;
 const MAX_LINE = 2_000;
+const MAX_QUERY = 1_000;
 const SEARCH_MS = 5_000;
 
 export const fileRoutes: readonly OpenCodeRoute[] = [
   { method: "GET", path: "/file", handle: listFiles },
   { method: "GET", path: "/file/content", handle: readContent },
   { method: "GET", path: "/file/status", handle: async (call) => json(await gitStatus(call)) },
-  { method: "GET", path: "/find", partial: "A plain search in JavaScript: at most 100 lines, 5 s.", handle: findText },
+  {
+    method: "GET",
+    path: "/find",
+    partial: "JavaScript's regular expressions: at most 100 lines, 5 s.",
+    handle: findText,
+  },
   { method: "GET", path: "/find/file", handle: findFiles },
   { method: "GET", path: "/find/symbol", partial: "Always empty: there are no language servers.", handle: noSymbols },
 ];
@@ -72,23 +80,27 @@ const mimes: Readonly<Record<string, string>> = {
 async function findFiles(call: OpenCodeCall): Promise<OpenCodeAnswer> {
   const { base } = await inside(call, ".");
   const { query = "", dirs, type, limit } = call.query;
+  if (query.length > MAX_QUERY)
+    throw new ApiError("invalid_request", `\`query\` is longer than ${MAX_QUERY} characters.`);
+  const lower = query.toLowerCase();
   const most = Math.min(Number(limit ?? MAX_FOUND) || MAX_FOUND, 1_000);
   const folders = type === "directory" || (type === undefined && dirs !== "false");
   const found: string[] = [];
   for await (const entry of walk(base)) {
     if (entry.isFolder ? !folders : type === "directory") continue;
-    if (matches(entry.path, query)) found.push(entry.isFolder ? `${entry.path}/` : entry.path);
+    if (matches(entry.path, lower)) found.push(entry.isFolder ? `${entry.path}/` : entry.path);
   }
-  const rank = (path: string): number => path.toLowerCase().lastIndexOf(query.toLowerCase().split("/").at(-1) ?? "");
-  found.sort((one, other) => one.length - rank(one) - (other.length - rank(other)) || one.localeCompare(other));
-  return json(found.slice(0, most));
+  const name = lower.slice(lower.lastIndexOf("/") + 1);
+  const ranked = found.map((path) => ({ path, rank: path.length - path.toLowerCase().lastIndexOf(name) }));
+  ranked.sort((one, other) => one.rank - other.rank || one.path.localeCompare(other.path));
+  return json(ranked.slice(0, most).map(({ path }) => path));
 }
 
-/** The letters of the query in their order, anywhere. */
+/** The letters of the query, in lower case, in their order, anywhere: one pass over the path. */
 function matches(path: string, query: string): boolean {
   const text = path.toLowerCase();
   let at = -1;
-  for (const letter of query.toLowerCase()) {
+  for (const letter of query) {
     if (letter === " ") continue;
     at = text.indexOf(letter, at + 1);
     if (at === -1) return false;
@@ -100,57 +112,31 @@ async function findText(call: OpenCodeCall): Promise<OpenCodeAnswer> {
   const { pattern = "" } = call.query;
   if (pattern === "") throw new ApiError("invalid_request", "`pattern` is empty.");
   const { base } = await inside(call, ".");
-  const expression = expressionOf(pattern);
-  const until = Date.now() + SEARCH_MS;
-  const found: unknown[] = [];
-  for await (const { path, isFolder } of walk(base)) {
-    if (isFolder) continue;
-    if (found.length >= MAX_FOUND || Date.now() > until) break;
-    for (const match of await searchFile({ base, path, expression })) {
-      if (found.length < MAX_FOUND) found.push(match);
-    }
-  }
-  return json(found);
-}
-
-function expressionOf(pattern: string): RegExp {
-  try {
-    return new RegExp(pattern, "g");
-  } catch (error) {
-    throw new ApiError("invalid_request", `\`pattern\` is not a regular expression: ${String(error)}`, {
-      cause: error,
-    });
+  const files: string[] = [];
+  for await (const { path, isFolder } of walk(base)) if (!isFolder) files.push(path);
+  const bounds = { limit: MAX_FOUND, lineLength: MAX_LINE, timeoutMs: SEARCH_MS };
+  const left = new AbortController();
+  call.outgoing.on("close", () => left.abort());
+  const searched = await searchFiles({ root: base, files, pattern, ...bounds, signal: left.signal });
+  switch (searched.type) {
+    case "found":
+      return json(searched.matches.filter(({ parts }) => parts.length > 0).map(foundLine));
+    case "unreadable":
+      throw new ApiError("invalid_request", `\`pattern\` is not a regular expression: ${searched.message}`);
+    case "stopped":
+      throw new ApiError("invalid_request", `\`pattern\` was stopped after ${SEARCH_MS / 1_000} s: use a simpler one.`);
+    default:
+      return unreachable(searched);
   }
 }
 
-async function searchFile({
-  base,
-  path,
-  expression,
-}: {
-  base: string;
-  path: string;
-  expression: RegExp;
-}): Promise<unknown[]> {
-  const file = join(base, path);
-  const about = await stat(file).catch(() => null);
-  if (about === null || !about.isFile() || about.size > MAX_FILE_BYTES) return [];
-  const bytes = await readFile(file).catch(() => null);
-  if (bytes === null || bytes.subarray(0, 8_000).includes(0)) return [];
-  const out: unknown[] = [];
-  let offset = 0;
-  for (const [index, line] of bytes.toString("utf8").split("\n").entries()) {
-    const submatches = [...line.slice(0, MAX_LINE).matchAll(expression)]
-      .filter(([text]) => text !== "")
-      .map((match) => ({ match: { text: match[0] }, start: match.index, end: match.index + match[0].length }));
-    if (submatches.length > 0) {
-      const lines = { text: `${line.slice(0, MAX_LINE)}\n` };
-      out.push({ path: { text: path }, lines, line_number: index + 1, absolute_offset: offset, submatches });
-    }
-    offset += Buffer.byteLength(line) + 1;
-  }
-  return out;
-}
+const foundLine = ({ path, line, text, offset, parts }: PlacedMatch) => ({
+  path: { text: path },
+  lines: { text: `${text}\n` },
+  line_number: line,
+  absolute_offset: offset,
+  submatches: parts.map(({ text: found, start }) => ({ match: { text: found }, start, end: start + found.length })),
+});
 
 async function noSymbols(): Promise<OpenCodeAnswer> {
   return json([]);

@@ -1,4 +1,5 @@
 /** What a session does around its loop: aborts, children, plugins, instructions, attachments, changes in the middle. */
+import { getEventListeners } from "node:events";
 import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -23,6 +24,16 @@ async function withCommand(house: House, work: (pid: number) => Promise<void>) {
 const endless = "echo $$ > pid; echo running; while :; do sleep 0.1; done";
 
 describe("abort", () => {
+  test("a turn that is over listens no more", async () => {
+    const house = await openHouse([answer(text("One.")), answer(text("Two.")), answer(text("Three."))]);
+    const counts: number[] = [];
+    for (const words of ["one", "two", "three"]) {
+      await house.turn(words);
+      counts.push(...house.signals.map((signal) => getEventListeners(signal, "abort").length));
+    }
+    expect(counts).toEqual([0, 0, 0]);
+  });
+
   test("while a tool runs: its process is gone, the turn is aborted, the conversation lives", async () => {
     const house = await openHouse([answer(call("bash", { command: endless })), answer(text("Yes."))]);
     let pid = 0;

@@ -6,19 +6,19 @@ import type { Exit, Send } from "../../../core/agent-io.ts";
 import { assert } from "../../../core/fold.ts";
 import type { Launch } from "../../../core/launch.ts";
 import { writeArguments } from "../launch-files.ts";
+import { LINE_LIMIT } from "../lines.ts";
 import type { AgentProcess } from "../process.ts";
 import { startProcess } from "../process.ts";
 import type { Rung } from "../process-tree.ts";
 import type { Connection, Listener, Opening } from "./contract.ts";
-import { parseLine } from "./pipe.ts";
-import { readServerEvents } from "./server-events.ts";
+import { overlong, parseLine } from "./pipe.ts";
+import { readServerEvents, type ServerEvent } from "./server-events.ts";
 
 const PASSWORD_BYTES = 32;
 const READY_MS = 60_000;
 /** The stream is opened before anything is asked, so that nothing is missed. */
 const FIRST_STREAM_MS = 15_000;
 const REQUEST_MS = 120_000;
-const RESPONSE_LIMIT = 64 * 1024 * 1024;
 const RETRY_FIRST_MS = 100;
 const RETRY_LONGEST_MS = 5_000;
 /** A server we did not start is given up when its stream cannot be had for this long. */
@@ -51,14 +51,14 @@ export async function openHttp(launch: HttpLaunch, opening: Opening): Promise<Co
     if (server.process !== null) await server.process.stop(rungs ?? opening.ladder);
     end({ code: null, signal: null });
   };
-  const hearLine = async (text: string): Promise<void> => {
-    if (!listener.hear(parseLine(text))) flow.close();
+  const hearEvent = async (event: ServerEvent): Promise<void> => {
+    if (!listener.hear(event.overlong === null ? parseLine(event.data) : overlong(event.overlong))) flow.close();
     await flow.opened();
   };
   const streaming = new Promise<void>((resolve, reject) => {
     const stream = { url: `${server.url}${launch.events}`, headers, signal: closing.signal };
     const own = server.process !== null;
-    void followStream({ stream, own, onOpen: resolve, onData: hearLine }).then((message) => {
+    void followStream({ stream, own, onOpen: resolve, onEvent: hearEvent }).then((message) => {
       reject(new Error(message));
       end({ code: null, signal: null, message, error_code: "stream_error" });
     });
@@ -161,11 +161,11 @@ interface Following {
   /** We started the server: its exit will tell us, so we try for as long as it lives. */
   readonly own: boolean;
   readonly onOpen: () => void;
-  readonly onData: (text: string) => Promise<void>;
+  readonly onEvent: (event: ServerEvent) => Promise<void>;
 }
 
 /** Follows the stream and connects again when it breaks. Resolves with a reason when there is no use in going on. */
-async function followStream({ stream, own, onOpen, onData }: Following): Promise<string> {
+async function followStream({ stream, own, onOpen, onEvent }: Following): Promise<string> {
   let lastEventId: string | null = null;
   let failures = 0;
   let aliveAt = performance.now();
@@ -176,7 +176,7 @@ async function followStream({ stream, own, onOpen, onData }: Following): Promise
         failures = 0;
         aliveAt = performance.now();
         lastEventId = event.id ?? lastEventId;
-        await onData(event.data);
+        await onEvent(event);
       }
     } catch (error) {
       reason = `${stream.url} could not be followed: ${error instanceof Error ? error.message : String(error)}`;
@@ -222,7 +222,7 @@ async function request(url: string, init: RequestInit): Promise<{ status: number
     let bytes = 0;
     for await (const chunk of response.body ?? []) {
       bytes += chunk.length;
-      if (bytes > RESPONSE_LIMIT) throw new Error(`The answer is longer than ${RESPONSE_LIMIT} bytes.`);
+      if (bytes > LINE_LIMIT) throw new Error(`The answer is longer than ${LINE_LIMIT} bytes.`);
       chunks.push(chunk);
     }
     const text = Buffer.concat(chunks).toString("utf8");

@@ -1,15 +1,17 @@
 /** An agent that speaks JSON lines on its pipes: one process, for one session, one turn, or several sessions. */
 import type { Send } from "../../../core/agent-io.ts";
 import { unreachable } from "../../../core/fold.ts";
+import { DEPTH_LIMIT, isTooDeep } from "../../../core/json.ts";
 import type { Launch } from "../../../core/launch.ts";
 import { writeArguments } from "../launch-files.ts";
-import type { OverlongLine } from "../lines.ts";
-import { LINE_LIMIT } from "../lines.ts";
+import { LINE_LIMIT, type OverlongLine } from "../lines.ts";
 import { type AgentProcess, startProcess } from "../process.ts";
 import type { Connection, Heard, Opening } from "./contract.ts";
 
 /** How much of a line that cannot be read is kept. */
 const UNREADABLE_LIMIT = 64 * 1024;
+/** How much of a line that is nested too deeply is kept. */
+const EXCERPT_LENGTH = 1024;
 
 const SIGNALS = { interrupt: "SIGINT", terminate: "SIGTERM", kill: "SIGKILL" } as const;
 
@@ -71,6 +73,10 @@ function perform({ write, closeInput, signal }: Pick<AgentProcess, "write" | "cl
 }
 
 export function parseLine(text: string): Heard {
+  if (isTooDeep(text)) {
+    const error = `A line nested deeper than ${DEPTH_LIMIT} levels was dropped.`;
+    return { type: "unreadable", text: text.slice(0, EXCERPT_LENGTH), error };
+  }
   try {
     return { type: "line", value: JSON.parse(text), text };
   } catch (error) {
@@ -80,8 +86,8 @@ export function parseLine(text: string): Heard {
   }
 }
 
-const overlong = ({ excerpt, bytes }: OverlongLine): Heard => ({
+export const overlong = ({ excerpt, bytes, limit }: Omit<OverlongLine, "number">): Heard => ({
   type: "unreadable",
   text: excerpt,
-  error: `A line of ${bytes} bytes was dropped: the limit is ${LINE_LIMIT}.`,
+  error: `A line of ${bytes} bytes was dropped: the limit is ${limit}${limit > LINE_LIMIT ? " for all agents" : ""}.`,
 });

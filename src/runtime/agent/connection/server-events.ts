@@ -1,9 +1,14 @@
 /** Reads a stream of server-sent events: bounded lines, several data lines joined, comments passed over. */
-import { splitLines } from "../lines.ts";
+import { LINE_LIMIT, type OverlongLine, splitLines } from "../lines.ts";
+
+/** How much of an overlong event is kept. */
+const EXCERPT_LENGTH = 1024;
 
 export interface ServerEvent {
   readonly id: string | null;
   readonly data: string;
+  /** Set when the event was longer than a line may be: `data` is then empty. */
+  readonly overlong: Omit<OverlongLine, "number"> | null;
 }
 
 export interface ServerEventsOptions {
@@ -30,26 +35,45 @@ export async function* readServerEvents(options: ServerEventsOptions): AsyncGene
 
   let ready: ServerEvent[] = [];
   let data: string[] = [];
+  let length = 0;
+  let overlong: ServerEvent["overlong"] = null;
   let id: string | null = null;
   const finish = (): void => {
-    if (data.length > 0) ready.push({ id, data: data.join("\n") });
+    if (overlong !== null) ready.push({ id, data: "", overlong });
+    else if (data.length > 0) ready.push({ id, data: data.join("\n"), overlong });
     data = [];
+    length = 0;
+    overlong = null;
+  };
+  // Many lines may be one event, so the bound of a line is the bound of their sum.
+  const keep = (line: string): void => {
+    length += line.length + 1;
+    if (overlong !== null) overlong = { ...overlong, bytes: length };
+    else if (length <= LINE_LIMIT) data.push(line);
+    else overlong = { excerpt: data.join("\n").slice(0, EXCERPT_LENGTH), bytes: length, limit: LINE_LIMIT };
+    if (overlong !== null) data = [];
   };
   const splitter = splitLines({
     keepBlank: true,
     onLine(raw) {
       const line = raw.endsWith("\r") ? raw.slice(0, -1) : raw;
       if (line === "") finish();
-      else if (line.startsWith("data:")) data.push(value(line, "data:"));
+      else if (line.startsWith("data:")) keep(value(line, "data:"));
       else if (line.startsWith("id:")) id = value(line, "id:");
     },
-    onOverlong: ({ excerpt }) => data.push(excerpt),
+    onOverlong(line) {
+      overlong ??= { ...line, excerpt: value(line.excerpt, "data:") };
+    },
   });
-  for await (const chunk of response.body) {
-    splitter.push(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength));
-    const events = ready;
-    ready = [];
-    yield* events;
+  try {
+    for await (const chunk of response.body) {
+      splitter.push(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength));
+      const events = ready;
+      ready = [];
+      yield* events;
+    }
+  } finally {
+    splitter.drop();
   }
 }
 

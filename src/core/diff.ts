@@ -1,4 +1,4 @@
-/** Unified diffs for the edits OpenCode draws, where the agent told only the old and the new text. */
+/** Unified diffs of edits, where the agent reports only the old and the new text. */
 
 const CONTEXT_LINES = 3;
 

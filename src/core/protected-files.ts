@@ -1,0 +1,106 @@
+/**
+ * Files that run code without anybody running them: settings and hooks of agents, editors, git, shells and CI. A change
+ * to one of them is asked for in every mode but `bypass`. Paths are compared as text; a caller that can resolve
+ * symbolic links asks about the real path too. Pure.
+ */
+import { compileGlob, type Glob } from "./glob.ts";
+
+/** Below any folder. Compared without regard to case: on some file systems `.GIT` is `.git`. */
+export const protectedPatterns: Readonly<Record<string, readonly string[]>> = {
+  git: [".git", ".git/**", ".gitconfig", ".gitmodules", ".config/git/**"],
+  hooks: [".husky/**", ".githooks/**", "{.,}lefthook{-local,}.{yml,yaml,toml,json}", ".pre-commit-config.{yml,yaml}"],
+  agents: [
+    ".{claude,codex,opencode,gemini,qwen,amp,cursor,windsurf,continue,cline,roo,kiro,copilot,factory,agents}/**",
+    ".{claude,mcp}.json",
+    "opencode.{json,jsonc}",
+    ".config/{opencode,amp,franca,goose}/**",
+    "franca.config.{json,js,ts}",
+    ".aider.conf.yml",
+  ],
+  editors: [
+    ".{vscode,idea,zed,fleet,devcontainer,vim}/**",
+    ".{exrc,vimrc,nvimrc,nvim.lua,emacs,dir-locals.el,dir-locals-2.el}",
+    "*.code-workspace",
+    ".config/{nvim,zed,emacs,Code}/**",
+    ".emacs.d/**",
+  ],
+  ci: [
+    ".github/{workflows,actions,hooks}/**",
+    ".gitlab-ci.{yml,yaml}",
+    ".gitlab/ci/**",
+    ".{circleci,buildkite,woodpecker,forgejo,gitea,teamcity}/**",
+    ".{travis,drone,appveyor,cirrus}.{yml,yaml}",
+    "{appveyor,azure-pipelines,bitbucket-pipelines}.{yml,yaml}",
+    "Jenkinsfile",
+  ],
+  shells: [
+    ".{bashrc,bash_profile,bash_login,bash_logout,bash_aliases,profile,kshrc,cshrc,tcshrc,login,logout,inputrc}",
+    ".z{shrc,shenv,profile,login,logout}",
+    ".{envrc,env.nu,tmux.conf,screenrc,xinitrc,xprofile,xsession,pam_environment}",
+    ".config/{fish,nushell,environment.d,systemd,autostart}/**",
+    "Library/{LaunchAgents,LaunchDaemons}/**",
+  ],
+  tools: [".{npmrc,yarnrc,yarnrc.yml,pnpmfile.cjs,mise.toml,tool-versions}", ".cargo/config{,.toml}", ".ssh/**"],
+};
+
+/** The same list for agents whose rules know `*` for any characters and nothing else; paths relative to the folder. */
+export const protectedWildcards: readonly string[] = Object.values(protectedPatterns)
+  .flat()
+  .flatMap(expandBraces)
+  .map((pattern) => pattern.replace("**", "*"))
+  .flatMap((pattern) => [pattern, `*/${pattern}`]);
+
+function expandBraces(pattern: string): string[] {
+  const [whole, before = "", inner = "", after = ""] = /^([^{]*)\{([^}]*)\}(.*)$/.exec(pattern) ?? [];
+  if (whole === undefined) return [pattern];
+  return inner.split(",").flatMap((choice) => expandBraces(before + choice + after));
+}
+
+/** Only in the home folder: elsewhere these names are ordinary. */
+const homePatterns: readonly string[] = ["bin/**", ".local/bin/**"];
+
+const anywhere = Object.values(protectedPatterns)
+  .flat()
+  .map((pattern) => compiled(`**/${pattern}`));
+const atHome = homePatterns.map(compiled);
+
+function compiled(pattern: string) {
+  const glob = compileGlob(pattern.toLowerCase());
+  if (glob === null) throw new Error(`${pattern} is no pattern.`);
+  return glob;
+}
+
+export interface Surroundings {
+  /** What relative paths are relative to. */
+  readonly directory: string;
+  readonly home: string | null;
+}
+
+export function runsCode(path: string, { directory, home }: Surroundings): boolean {
+  const absolute = plain(resolve(path, { directory, home }));
+  if (matchesOne(anywhere, absolute.slice(1))) return true;
+  const base = home === null ? null : `${plain(resolve(home, { directory, home: null }))}/`;
+  return base !== null && absolute.startsWith(base) && matchesOne(atHome, absolute.slice(base.length));
+}
+
+/** A folder is what it holds: a copy into `.husky` names only the folder. */
+const matchesOne = (globs: readonly Glob[], path: string): boolean =>
+  globs.some((glob) => glob.matches(path) || glob.matches(`${path}/`));
+
+/** Without `.`, `..` and empty names; `~` is home. */
+function resolve(path: string, { directory, home }: Surroundings): string {
+  const expanded = home !== null && (path === "~" || path.startsWith("~/")) ? home + path.slice(1) : path;
+  const names: string[] = [];
+  for (const name of (expanded.startsWith("/") ? expanded : `${directory}/${expanded}`).split("/")) {
+    if (name === "..") names.pop();
+    else if (name !== "" && name !== ".") names.push(name);
+  }
+  return `/${names.join("/")}`;
+}
+
+/** As a file system that ignores case, composition and invisible characters would read it. */
+const plain = (path: string): string =>
+  path
+    .normalize("NFC")
+    .replaceAll(/[\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]/g, "")
+    .toLowerCase();

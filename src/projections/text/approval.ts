@@ -1,0 +1,205 @@
+/** What a person sees before saying yes: the whole command or change, where it happens, and what "always" allows. */
+
+import { commandIn } from "../../core/command.ts";
+import { unifiedDiff } from "../../core/diff.ts";
+import { visible } from "../../core/visible.ts";
+import { isShape, isString, type Shape, shapeOf } from "../../dialects/shape.ts";
+import type { Permission } from "../../protocol/events.ts";
+import type { Paint } from "./style.ts";
+
+export interface ApprovalRequest {
+  readonly permission: Permission;
+  /** Where the session works. */
+  readonly directory: string;
+}
+
+/** Nothing of the request is cut or left out, and nothing in it can command the terminal. */
+export function approvalLines({ permission, directory }: ApprovalRequest, paint: Paint): string[] {
+  const { metadata } = permission;
+  const input: Shape = isShape(metadata.input) ? metadata.input : { input: metadata.input };
+  const found = commandIn(input);
+  const changes = found === null ? changesIn(permission) : NO_CHANGES;
+  const words = [...new Set([...wordsIn(metadata), ...wordsIn(input)])];
+  const told = new Set([...changes.fields, ...(found === null ? [] : [found.field])]);
+  const isPlain = (name: string, value: unknown): boolean =>
+    isWords(name, value) || (name === "cwd" && value === directory);
+  const isKnown = (name: string, value: unknown): boolean =>
+    OWN_FIELDS.includes(name) || value === input[name] || (name === "diff" && changes.diffs.includes(String(value)));
+  const body = [
+    ...(found === null ? [] : commandLines(found.command, paint)),
+    ...changes.diffs.flatMap((diff) => diffLines(diff, paint)),
+    ...fieldLines(input, (name, value) => told.has(name) || isPlain(name, value)),
+    ...fieldLines(metadata, (name, value) => isKnown(name, value) || isPlain(name, value)),
+  ];
+  return [
+    ...(body.length > 0 ? body : metadata.patterns.flatMap((pattern) => visible(pattern).split("\n"))),
+    ...words.map((text) => paint.dim(`the agent says: ${labelled(text)}`)),
+    paint.dim(`in ${labelled(directory)}`),
+    paint.dim(`always: ${allowedFromNowOn(permission)}`),
+  ];
+}
+
+/** What the agent says about its own request: named as such, because it need not be true. */
+const AGENT_WORDS: readonly string[] = ["description", "reason", "message"];
+
+const isWords = (name: string, value: unknown): boolean => AGENT_WORDS.includes(name) && isString(value);
+
+const wordsIn = (fields: Shape): string[] =>
+  AGENT_WORDS.map((name) => fields[name])
+    .filter((words) => isString(words) && words !== "")
+    .map(String);
+
+/** Fields of the request that are Franca's own. */
+const OWN_FIELDS: readonly string[] = ["always", "call_id", "deadline", "input", "patterns", "tool"];
+
+/** On one line, with line breaks as visible as the rest: a field cannot pass for the next one. */
+const labelled = (text: string): string => visible(text).replaceAll("\n", "\\n");
+
+function commandLines(command: string, paint: Paint): string[] {
+  const [first = "", ...more] = visible(command).split("\n");
+  return [`${paint.bold("$")} ${paint.bold(first)}`, ...more.map((line) => `  ${paint.bold(line)}`)];
+}
+
+function diffLines(diff: string, paint: Paint): string[] {
+  const lines = visible(diff.replace(/\n$/, "")).split("\n");
+  return lines.map((line) => {
+    if (line.startsWith("+")) return paint.green(line);
+    if (line.startsWith("-")) return paint.red(line);
+    return line.startsWith("@@") ? paint.cyan(line) : line;
+  });
+}
+
+/** Whatever else the request says: an unknown field may be the one that matters. */
+function fieldLines(fields: Shape, isShown: (name: string, value: unknown) => boolean): string[] {
+  return Object.entries(fields).flatMap(([name, value]) => {
+    if (isShown(name, value) || value === undefined || (Array.isArray(value) && value.length === 0)) return [];
+    const [first = "", ...more] = visible(isString(value) ? value : JSON.stringify(value, null, 2)).split("\n");
+    return [`${labelled(name)}: ${first}`, ...more.map((line) => `  ${line}`)];
+  });
+}
+
+interface Changes {
+  readonly diffs: readonly string[];
+  /** The fields of the input that the diffs show whole. */
+  readonly fields: readonly string[];
+}
+
+const NO_CHANGES: Changes = { diffs: [], fields: [] };
+
+const PATHS = ["file_path", "filePath", "notebook_path", "path"];
+const BEFORE = ["old_string", "oldString"];
+const AFTER = ["new_string", "newString"];
+const WHOLE = ["content", "new_source"];
+
+/** The change as a diff: as the agent computed it, else from the old and the new text. */
+function changesIn({ metadata }: Permission): Changes {
+  const input = shapeOf(metadata.input);
+  const path = pick(input, PATHS);
+  const named = path === null ? [] : [path.name];
+  const file = path?.text ?? metadata.patterns[0] ?? "";
+  const whole = pick(input, WHOLE);
+  if (isString(metadata.diff)) {
+    const told = [pick(input, BEFORE), pick(input, AFTER), whole].flatMap((one) => (one === null ? [] : [one.name]));
+    return { diffs: [metadata.diff], fields: ["diff", ...named, ...told] };
+  }
+  const given = pick(input, ["diff", "patch", "patchText"]);
+  if (given !== null) return { diffs: [given.text], fields: [given.name] };
+  const { changes, edits } = input;
+  if (isShape(changes) || (Array.isArray(changes) && changes.every(isShape)))
+    return { diffs: codexDiffs(changes), fields: ["changes"] };
+  if (Array.isArray(edits) && edits.every((edit) => replaced(file, edit) !== null)) {
+    return { diffs: edits.map((edit) => replaced(file, edit)?.diff ?? ""), fields: ["edits", ...named] };
+  }
+  const one = replaced(file, input, { alone: true });
+  if (one !== null) return { diffs: [one.diff], fields: [...named, ...one.fields] };
+  if (whole === null || path === null) return NO_CHANGES;
+  return { diffs: [diffOf({ path: file, before: "", after: whole.text })], fields: [...named, whole.name] };
+}
+
+/** Without the heading for patch files. */
+const diffOf = (change: Parameters<typeof unifiedDiff>[0]): string =>
+  unifiedDiff(change).replace(/^Index: .*\n=+\n/, "");
+
+function pick(fields: Shape, names: readonly string[]): { readonly name: string; readonly text: string } | null {
+  for (const name of names) {
+    const text = fields[name];
+    if (isString(text)) return { name, text };
+  }
+  return null;
+}
+
+/** One replacement. What else one of several says is written under it; a single one is the input itself. */
+function replaced(path: string, edit: unknown, { alone } = { alone: false }) {
+  const fields = shapeOf(edit);
+  const before = pick(fields, BEFORE);
+  const after = pick(fields, AFTER);
+  if (before === null || after === null) return null;
+  const used = [before.name, after.name];
+  const diff = diffOf({ path, before: before.text, after: after.text });
+  const more = alone ? [] : fieldLines(fields, (name) => used.includes(name));
+  return { diff: `${diff}${more.map((line) => `${line}\n`).join("")}`, fields: used };
+}
+
+/** Codex lists its changes, or names them by path in older versions. What else it says of one is shown as it is. */
+function codexDiffs(changes: Shape | readonly unknown[]): string[] {
+  const list = isShape(changes) ? Object.entries(changes).map(([path, one]) => ({ path, ...shapeOf(one) })) : changes;
+  return list.map((one) => {
+    const { path, kind, type, ...more } = shapeOf(one);
+    const text = pick(more, ["diff", "unified_diff", "content"]);
+    const head = `${labelled(String(kind ?? type ?? "change"))} ${labelled(String(path))}`;
+    const others = fieldLines(more, (name) => name === text?.name);
+    return [head, ...others, text?.text ?? ""].join("\n");
+  });
+}
+
+/** What "always" would allow, in words. */
+export function allowedFromNowOn({ action, metadata }: Permission): string {
+  const { always, patterns } = metadata;
+  if (!Array.isArray(always)) {
+    return `what the agent takes it for; it asks for ${quotedList(patterns.length === 0 ? [action] : patterns)}`;
+  }
+  if (always.length === 0) return "nothing more than this time";
+  // Strings are OpenCode's own rules, which its server keeps for the project.
+  const where = always.every(isString)
+    ? "in every session of this project, until its OpenCode server stops"
+    : "in this session";
+  const rules = always.map((rule: unknown) => (isString(rule) ? { action, pattern: rule } : shapeOf(rule)));
+  return `${[...new Set(rules.map(ruleWords))].join(", and ")}, ${where}`;
+}
+
+function ruleWords({ action, pattern, exact }: Shape): string {
+  const name = String(action);
+  const nouns = subjects.get(name);
+  if (pattern === "*") return nouns === undefined ? `every use of ${labelled(name)}` : `every ${nouns.one}`;
+  const what = `\`${labelled(String(pattern))}\``;
+  const isPattern = exact !== true && /[*?]/.test(String(pattern));
+  if (nouns === undefined) return `${labelled(name)} ${isPattern ? `matching ${what}` : what}`;
+  return isPattern ? `${nouns.many} ${nouns.matching ?? "matching"} ${what}` : `${nouns.exactly} ${what}`;
+}
+
+interface Subject {
+  readonly one: string;
+  readonly many: string;
+  readonly exactly: string;
+  readonly matching?: string;
+}
+
+const commands: Subject = { one: "command", many: "commands", exactly: "exactly the command" };
+const edits: Subject = { one: "edit", many: "edits", exactly: "edits of", matching: "of files matching" };
+
+const subjects: ReadonlyMap<string, Subject> = new Map([
+  ["bash", commands],
+  ["shell", commands],
+  ["Bash", commands],
+  ["PowerShell", commands],
+  ["edit", edits],
+  ["apply_patch", edits],
+  ["read", { one: "read", many: "reads", exactly: "reads of", matching: "of files matching" }],
+  ["webfetch", { one: "web request", many: "requests", exactly: "requests to", matching: "to addresses matching" }],
+  ["network", { one: "network access", many: "network access", exactly: "network access to", matching: "to" }],
+  ["external_directory", { one: "path outside the folder", many: "paths", exactly: "the path" }],
+  ["doom_loop", { one: "repeated call", many: "repeated calls", exactly: "repeated calls of" }],
+  ["permissions", { one: "permission asked for here", many: "permissions", exactly: "access to" }],
+]);
+
+const quotedList = (texts: readonly string[]): string => texts.map((text) => `\`${labelled(text)}\``).join(", ");
