@@ -138,7 +138,7 @@ async function install(adapter: Adapter, options: BinariesOptions & InstallOptio
   if (binary === null) throw new ApiError("not_supported", `${agent} is part of Franca: there is nothing to install.`);
   if (binary.install.kind === "other") throw new ApiError("not_supported", binary.install.advice);
   const folder = join(options.toolsFolder, agent);
-  const { version = "latest", reinstall = false } = options;
+  const { version = binary.install.version, reinstall = false } = options;
   if (!/^[\w.+~^-]+$/.test(version)) throw new ApiError("invalid_request", `${version} is not a version.`);
   const installed = installedPrograms(binary, folder).some(isProgram);
   if (installed && !reinstall && options.version === undefined) return;
