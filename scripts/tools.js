@@ -1,6 +1,6 @@
 /**
  * The real CLIs that tests use, in a cache of their own: FRANCA_TOOLS or ~/.cache/franca-test-agents.
- * `node scripts/tools.js opencode …` installs what is not there yet and prints where it is.
+ * `node scripts/tools.js opencode …` installs what is not there yet and prints where it is; `--versions` prints which.
  */
 import { spawnSync } from "node:child_process";
 import { accessSync, constants, existsSync, mkdirSync, writeFileSync } from "node:fs";
@@ -55,6 +55,11 @@ export function known(names) {
   process.exit(2);
 }
 
+const versions = () =>
+  Object.fromEntries(
+    Object.entries(agents).map(([name, { package: of, version }]) => [name, { package: of, version }]),
+  );
+
 const versionOf = (name) => process.env[`${variable(name)}_VERSION`] || agents[name].version;
 
 const folderOf = (name) => join(cache, name, versionOf(name));
@@ -95,5 +100,6 @@ function install(name, { folder, version }) {
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
-  for (const name of known(process.argv.slice(2))) console.log(installed(name));
+  if (process.argv.includes("--versions")) console.log(JSON.stringify(versions()));
+  else for (const name of known(process.argv.slice(2))) console.log(installed(name));
 }

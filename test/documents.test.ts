@@ -1,5 +1,7 @@
 /** The generated pages are up to date, and the published JSON Schema takes every event that a recording gives. */
+import { execFile } from "node:child_process";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { expect, test } from "vitest";
 import { convertLines } from "../src/core/convert.ts";
@@ -11,6 +13,11 @@ import { root, transcripts } from "./support/transcripts.ts";
 
 test.each(generatedFiles())("$path is up to date (npm run docs)", ({ path, text }) => {
   expectGolden(join(root, path), text);
+});
+
+test("NOTICE holds the licences of exactly what dist bundles (npm run notice)", async () => {
+  const { stderr } = await promisify(execFile)(process.execPath, ["scripts/notice.js", "--check"], { cwd: root });
+  expect(stderr).toBe("");
 });
 
 test("the JSON Schema takes what we say, and refuses what we do not", () => {

@@ -1,5 +1,5 @@
 /** `franca agents`: which agents are here, and installing one. */
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import { defined } from "../core/defined.ts";
 import type { AgentSummary } from "../protocol/resources.ts";
 import { addDoorOptions, openDoor } from "./door.ts";
@@ -7,6 +7,7 @@ import { printJson, table } from "./table.ts";
 
 interface InstallFlags {
   readonly version?: string;
+  readonly latest?: true;
   readonly reinstall?: true;
 }
 
@@ -27,13 +28,16 @@ export function define(command: Command): void {
   addDoorOptions(command.command("install"))
     .argument("<agent>")
     .description("install an agent into Franca's own tools folder, with npm")
-    .option("--version <version>", "this version instead of the latest")
+    .addOption(
+      new Option("--version <version>", "this version, not the one Franca was tested with").conflicts("latest"),
+    )
+    .option("--latest", "the newest version, which may behave differently")
     .option("--reinstall", "also when it is there")
-    .action(async (agent: string, { version, reinstall, ...flags }: InstallFlags) => {
+    .action(async (agent: string, { version, latest, reinstall, ...flags }: InstallFlags) => {
       const door = await openDoor({ flags, env: process.env });
       try {
         process.stderr.write(`Installing ${agent}…\n`);
-        await door.install(agent, defined({ version, reinstall }));
+        await door.install(agent, defined({ version: latest === true ? "latest" : version, reinstall }));
         const installed = (await door.agents()).find(({ id }) => id === agent);
         process.stdout.write(`${agent} ${installed?.version ?? ""} is installed${at(installed)}.\n`.replace("  ", " "));
       } finally {

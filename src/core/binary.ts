@@ -12,6 +12,8 @@ export type Installation =
   | {
       readonly kind: "npm";
       readonly package: string;
+      /** The version that this adapter was tested with: installed unless another is asked for. */
+      readonly version: string;
       /**
        * Where the program is below node_modules when install scripts did not run; `{platform}`, `{arch}` are filled in.
        */

@@ -5,6 +5,7 @@
  */
 import { execFile, spawnSync } from "node:child_process";
 import { promisify } from "node:util";
+import { programPath } from "./program-path.ts";
 
 const run = promisify(execFile);
 const GIT_MS = 3_000;
@@ -42,7 +43,7 @@ export function gitEnvironment(directory: string): Readonly<Record<string, strin
     cwd: directory,
     timeout: GIT_MS,
     maxBuffer: MAX_OUTPUT,
-    env: { PATH: process.env.PATH, ...variables },
+    env: { PATH: programPath(process.env.PATH), ...variables },
     encoding: "utf8",
   });
   const drivers = [...new Set((listed.stdout ?? "").split("\0").filter((name) => name !== ""))].slice(0, MAX_DRIVERS);
@@ -61,7 +62,7 @@ export function gitEnvironment(directory: string): Readonly<Record<string, strin
 
 /** The lines that git prints; none where it fails. Only for trusted folders: the caller checks. */
 export async function git(directory: string, args: readonly string[]): Promise<string[]> {
-  const env = { PATH: process.env.PATH, ...variables, ...gitEnvironment(directory) };
+  const env = { PATH: programPath(process.env.PATH), ...variables, ...gitEnvironment(directory) };
   const options = { cwd: directory, timeout: GIT_MS, maxBuffer: MAX_OUTPUT, env };
   const result = await run("git", ["--no-optional-locks", ...args], options).catch(() => null);
   return (result?.stdout ?? "").split("\n").filter((line) => line !== "");

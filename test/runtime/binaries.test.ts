@@ -1,12 +1,16 @@
 /** Finding agents' programs, and installing one with an npm of the test's own. */
+import { execFile } from "node:child_process";
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { promisify } from "node:util";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { adapters } from "../../src/adapters/index.ts";
 import { type Adapter, defineAdapter } from "../../src/core/adapter.ts";
 import { type Binaries, openBinaries } from "../../src/runtime/agent/binaries.ts";
 import { silentLogger } from "../../src/runtime/logger.ts";
 import { fake } from "../support/fake-adapter.ts";
 import { removeFolder, tempFolder } from "../support/sessions.ts";
+import { root } from "../support/transcripts.ts";
 
 const acme: Adapter = {
   ...defineAdapter({
@@ -20,7 +24,12 @@ const acme: Adapter = {
     binary: {
       name: "acme",
       versionArgs: ["--version"],
-      install: { kind: "npm", package: "acme-cli", fallbacks: ["acme-{platform}-{arch}/bin/acme"] },
+      install: {
+        kind: "npm",
+        package: "acme-cli",
+        version: "0.9.0",
+        fallbacks: ["acme-{platform}-{arch}/bin/acme"],
+      },
     },
     credentials: { variables: ["ACME_KEY"], files: [".acme/login"] },
   }),
@@ -90,13 +99,30 @@ test("install runs npm without install scripts in a folder of its own, and says 
   vi.stubEnv("PROGRAM", join(folder, native));
   await binaries().install(acme, { version: "1.0.0" });
   await binaries().install(acme, {});
+  await binaries().install(acme, { version: "latest" });
   expect(binaries().find(acme)).toBe(join(folder, native));
   const asked = readFileSync(join(folder, "tools/acme/asked"), "utf8").trim().split("\n");
-  expect(asked).toEqual([expect.stringMatching(/^install --ignore-scripts .*acme-cli@1\.0\.0$/)]);
+  expect(asked).toEqual([
+    expect.stringMatching(/^install --ignore-scripts .*acme-cli@1\.0\.0$/),
+    expect.stringMatching(/ acme-cli@latest$/),
+  ]);
   await expect(binaries().install(acme, { version: "1; rm" })).rejects.toMatchObject({ code: "invalid_request" });
   program("npm/npm", "echo no such package >&2; exit 9");
   await expect(binaries().install(acme, { reinstall: true })).rejects.toMatchObject({
     code: "install_failed",
     message: expect.stringMatching(/code 9.*no such package/s),
   });
+});
+
+test("without a version, install takes the one that the adapter was tested with", async () => {
+  program("npm/npm", 'echo "$@"; exit 9');
+  vi.stubEnv("PATH", `${join(folder, "npm")}:${process.env.PATH}`);
+  await expect(binaries().install(acme, {})).rejects.toThrow(/ acme-cli@0\.9\.0$/m);
+});
+
+test.each(
+  adapters.flatMap(({ agent, binary }) => (binary?.install.kind === "npm" ? [{ agent, ...binary.install }] : [])),
+)("$agent is tested with the version that is installed", async ({ agent, package: name, version }) => {
+  const { stdout } = await promisify(execFile)(process.execPath, ["scripts/tools.js", "--versions"], { cwd: root });
+  expect(JSON.parse(stdout)[agent]).toEqual({ package: name, version });
 });

@@ -27,7 +27,7 @@ export const amp = defineAdapter({
   binary: {
     name: "amp",
     versionArgs: ["--version"],
-    install: { kind: "npm", package: "@sourcegraph/amp", fallbacks: [] },
+    install: { kind: "npm", package: "@sourcegraph/amp", version: "0.0.1777897475-g2324e1", fallbacks: [] },
   },
   environment: { prefixes: ["AMP_"] },
   credentials: { variables: ["AMP_API_KEY"], files: [".local/share/amp/secrets.json"] },

@@ -31,6 +31,7 @@ export const binary: Binary = {
   install: {
     kind: "npm",
     package: "@anthropic-ai/claude-code",
+    version: "2.1.325",
     fallbacks: [
       "@anthropic-ai/claude-code-{platform}-{arch}/claude",
       "@anthropic-ai/claude-code-{platform}-{arch}-musl/claude",

@@ -23,7 +23,12 @@ export const codex = defineAdapter({
   binary: {
     name: "codex",
     versionArgs: ["--version"],
-    install: { kind: "npm", package: "@openai/codex", fallbacks: ["@openai/codex/bin/codex.js"] },
+    install: {
+      kind: "npm",
+      package: "@openai/codex",
+      version: "0.166.0",
+      fallbacks: ["@openai/codex/bin/codex.js"],
+    },
   },
   environment: { prefixes: ["OPENAI_", "CODEX_"] },
   credentials: { variables: ["OPENAI_API_KEY", "CODEX_API_KEY"], files: [".codex/auth.json"] },

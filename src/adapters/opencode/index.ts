@@ -24,6 +24,7 @@ export const opencode = defineAdapter({
     install: {
       kind: "npm",
       package: "opencode-ai",
+      version: "1.18.33",
       fallbacks: ["opencode-{platform}-{arch}/bin/opencode", "opencode-ai/bin/opencode.exe"],
     },
   },

@@ -2,7 +2,7 @@
 import { spawn } from "node:child_process";
 import { accessSync, constants, existsSync, mkdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
-import { delimiter, isAbsolute, join } from "node:path";
+import { join } from "node:path";
 import type { Adapter } from "../../core/adapter.ts";
 import type { Credentials } from "../../core/agent-environment.ts";
 import type { Binary } from "../../core/binary.ts";
@@ -10,6 +10,7 @@ import { defined } from "../../core/defined.ts";
 import { ApiError } from "../../protocol/errors.ts";
 import type { AgentSummary } from "../../protocol/resources.ts";
 import type { Logger } from "../logger.ts";
+import { programFolders } from "../program-path.ts";
 import { passedOn } from "./environment.ts";
 
 const VERSION_MS = 10_000;
@@ -72,20 +73,14 @@ interface Finding extends BinariesOptions {
   readonly agent: string;
 }
 
-/**
- * PATH, then what Franca installed. Never a project's own programs: npm puts `node_modules/.bin` of the folder it is
- * called in on PATH, and whoever wrote that folder chose what is there.
- */
+/** PATH without projects' own programs, then what Franca installed. */
 function findBinary(binary: Binary, { agent, toolsFolder, environment }: Finding): string | null {
-  const onPath = (environment.PATH ?? "").split(delimiter).filter(isAbsolute).filter(isNoProjects);
   const candidates = [
-    ...onPath.map((folder) => join(folder, binary.name)),
+    ...programFolders(environment.PATH).map((folder) => join(folder, binary.name)),
     ...installedPrograms(binary, join(toolsFolder, agent)),
   ];
   return candidates.find(isProgram) ?? null;
 }
-
-const isNoProjects = (folder: string): boolean => !/(^|\/)node_modules\/\.bin\/*$/.test(folder);
 
 /** Without install scripts a package's own command may be a stub: the program itself comes first. */
 function installedPrograms({ name, install }: Binary, folder: string): string[] {
@@ -138,7 +133,7 @@ async function install(adapter: Adapter, options: BinariesOptions & InstallOptio
   if (binary === null) throw new ApiError("not_supported", `${agent} is part of Franca: there is nothing to install.`);
   if (binary.install.kind === "other") throw new ApiError("not_supported", binary.install.advice);
   const folder = join(options.toolsFolder, agent);
-  const { version = "latest", reinstall = false } = options;
+  const { version = binary.install.version, reinstall = false } = options;
   if (!/^[\w.+~^-]+$/.test(version)) throw new ApiError("invalid_request", `${version} is not a version.`);
   const installed = installedPrograms(binary, folder).some(isProgram);
   if (installed && !reinstall && options.version === undefined) return;

@@ -2,6 +2,7 @@
  * The environment a child process gets: what every program needs, what its adapter names, the session's own, and
  * nothing else of ours. No agent gets the keys of another.
  */
+import { programPath } from "../program-path.ts";
 
 const NAMES: ReadonlySet<string> = new Set([
   "PATH",
@@ -67,6 +68,7 @@ export function passedOn({
   for (const [name, value] of Object.entries(inherited)) {
     if (value !== undefined && (passed.has(name) || isCommon(name) || owns(name))) environment[name] = value;
   }
+  if (environment.PATH !== undefined) environment.PATH = programPath(environment.PATH);
   return environment;
 }
 

@@ -4,6 +4,7 @@
  */
 import { spawnSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
+import { programPath } from "../program-path.ts";
 import { RUN_VARIABLE } from "./environment.ts";
 
 export interface ProcessInfo {
@@ -122,7 +123,7 @@ function ps(args: readonly string[]): string[] {
     maxBuffer: PS_OUTPUT_LIMIT,
     timeout: PS_TIMEOUT_MS,
     // Dates in one language, so that start times compare equal.
-    env: { PATH: process.env.PATH, LC_ALL: "C", TZ: "UTC" },
+    env: { PATH: programPath(process.env.PATH), LC_ALL: "C", TZ: "UTC" },
   });
   return typeof stdout === "string" ? stdout.split("\n") : [];
 }

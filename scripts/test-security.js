@@ -1,0 +1,13 @@
+/**
+ * `npm run test:security [-- vitest arguments]`: all security tests, with real agents, which are installed into a cache
+ * (once), and with Chromium where it is there.
+ */
+import { ensureBuilt, ensureInstalled } from "./ensure.js";
+import { runTests } from "./run-tests.js";
+import { installed, variable } from "./tools.js";
+
+ensureInstalled();
+ensureBuilt();
+const env = Object.fromEntries(["claude", "codex", "opencode"].map((name) => [variable(name), installed(name)]));
+const args = ["--config", "vitest.security.config.ts", ...process.argv.slice(2)];
+process.exitCode = runTests(args, { name: "security", env });
