@@ -1,4 +1,4 @@
-/** The files around the code stay true: the suites that CI runs, and the paths that documents name. */
+/** The files around the code stay true: the lock file, the suites that CI runs, and the paths that documents name. */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -7,7 +7,26 @@ import { root } from "./support/transcripts.ts";
 
 const read = (path: string): string => readFileSync(join(root, path), "utf8");
 
+const Locked = z.object({ integrity: z.string().optional(), resolved: z.string().optional() });
+const LockFile = z.object({ packages: z.record(z.string(), Locked) });
 const PackageFile = z.object({ scripts: z.record(z.string(), z.string()) });
+
+describe("the lock file", () => {
+  const { "": own, ...packages } = LockFile.parse(JSON.parse(read("package-lock.json"))).packages;
+  const namesWhere = (holds: (locked: z.infer<typeof Locked>) => boolean): string[] =>
+    Object.entries(packages).flatMap(([name, locked]) => (holds(locked) ? [name] : []));
+
+  // `npm ci` checks nothing for an entry without a hash. A tool whose packages for other platforms are not all
+  // published is held at its newest version that is complete (`overrides` in package.json holds vite and rolldown).
+  test("every package has a hash", () => {
+    expect(own).toBeDefined();
+    expect(namesWhere(({ integrity }) => !integrity?.startsWith("sha512-"))).toEqual([]);
+  });
+
+  test("no package is bound to the address of a registry", () => {
+    expect(namesWhere(({ resolved }) => resolved !== undefined)).toEqual([]);
+  });
+});
 
 test("CI has a budget for every suite", () => {
   const scripts = Object.keys(PackageFile.parse(JSON.parse(read("package.json"))).scripts);
