@@ -1,6 +1,8 @@
 /** A real Chromium without a window, driven over its own pipe: what a test needs of it, and no more. */
 import { spawn } from "node:child_process";
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { once } from "node:events";
+import { existsSync, mkdtempSync } from "node:fs";
+import { rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import type { Readable, Writable } from "node:stream";
@@ -35,18 +37,18 @@ export async function openPage(): Promise<Page> {
   // Its sandbox needs rights that root in a container does not have.
   const args = ["--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--remote-debugging-pipe"];
   const profile = mkdtempSync(join(tmpdir(), "franca-chromium-"));
-  // Its own children may write a little longer than it lives.
-  onTestFinished(() => rmSync(profile, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 }));
   const child = spawn(program ?? "", [...args, `--user-data-dir=${profile}`], {
     stdio: ["ignore", "ignore", "ignore", "pipe", "pipe"],
+    // A group of its own: its children end with it.
+    detached: true,
   });
-  onTestFinished(
-    () =>
-      new Promise<void>((resolve) => {
-        child.once("exit", () => resolve());
-        child.kill("SIGKILL");
-      }),
-  );
+  const exited = once(child, "exit");
+  onTestFinished(async () => {
+    if (child.pid !== undefined) process.kill(-child.pid, "SIGKILL");
+    await exited;
+    // Processes that left the group may write a little longer.
+    await rm(profile, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
+  });
   const listeners = new Set<(message: Message) => void>();
   const send = speak(child.stdio[3] as Writable, child.stdio[4] as Readable, listeners);
   const { targetId } = await send("Target.createTarget", { url: "about:blank" });
