@@ -157,12 +157,13 @@ export function filePart(
   return null;
 }
 
-/** Images and files among an assistant's words. */
+/** Images and files that an assistant shows. Files that it changed are `file.edited` events, as OpenCode has them. */
 export function tellFileParts(telling: Telling, { item, place }: { item: Item; place: TextEntry }): void {
   const { state, out, ms } = telling;
   const sessionID = sessionOf(telling, place);
   for (const [index, content] of item.content.entries()) {
-    if (content.type !== "image" && content.type !== "file_ref") continue;
+    const isShown = content.type === "image" || (content.type === "file_ref" && content.action === "read");
+    if (!isShown) continue;
     const id = makeId(telling, "prt", `${item.item_id}:${index}`);
     const base = { id, sessionID, messageID: place.messageID };
     const part = filePart(content, { base, directory: state.directory });
