@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { ApiError } from "../protocol/errors.ts";
 import { describeDamage } from "../runtime/log/damage.ts";
-import { LOG_FILE, openSqliteLog } from "../runtime/log/sqlite.ts";
+import { LOG_FILE, openSqliteLog } from "../runtime/log/sqlite/open.ts";
 import { version } from "../server/version.ts";
 
 /** What is wrong with the log of a data folder, a sentence each; a folder without a log is all right. */

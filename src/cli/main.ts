@@ -76,7 +76,7 @@ export async function main(argv: readonly string[]): Promise<void> {
 async function asStorageError(error: unknown): Promise<unknown> {
   if (!(error instanceof Error && "code" in error)) return error;
   if (!["ENOSPC", "EDQUOT", "EROFS", "EACCES", "EPERM"].includes(String(error.code))) return error;
-  const { storageError } = await import("../runtime/log/database.ts");
+  const { storageError } = await import("../runtime/log/sqlite/database.ts");
   return storageError("path" in error ? String(error.path) : "the data folder", error);
 }
 

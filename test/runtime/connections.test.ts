@@ -1,7 +1,7 @@
 /** Connections that several sessions share, and the stream of a server that breaks. */
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { isAlive } from "../../src/runtime/agent/process-table.ts";
-import { openSqliteLog } from "../../src/runtime/log/sqlite.ts";
+import { openSqliteLog } from "../../src/runtime/log/sqlite/open.ts";
 import type { Sessions } from "../../src/runtime/session/contract.ts";
 import { served } from "../support/server-adapter.ts";
 import { endOf, open, removeFolder, session, spoken, tempFolder, turn, until } from "../support/sessions.ts";

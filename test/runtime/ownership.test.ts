@@ -7,8 +7,8 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { isAlive, processTable, psTable } from "../../src/runtime/agent/process-table.ts";
 import { daemonOf, lockDaemon } from "../../src/runtime/daemon/lock.ts";
 import { loadSnapshot } from "../../src/runtime/log/checkpoints.ts";
-import { openDatabase } from "../../src/runtime/log/database.ts";
-import { LOG_FILE, openSqliteLog } from "../../src/runtime/log/sqlite.ts";
+import { openDatabase } from "../../src/runtime/log/sqlite/database.ts";
+import { LOG_FILE, openSqliteLog } from "../../src/runtime/log/sqlite/open.ts";
 import { allSessions } from "../../src/runtime/session/every-session.ts";
 import { endOf, open, removeFolder, session, spoken, tempFolder, turn, until, wholeLog } from "../support/sessions.ts";
 

@@ -10,7 +10,7 @@ import {
 import type { UniversalEvent } from "../../../src/protocol/events.ts";
 import { sessionId } from "../../../src/protocol/ids.ts";
 import type { Projections } from "../../../src/runtime/log/contract.ts";
-import { memoryProjections } from "../../../src/runtime/log/memory-projections.ts";
+import { memoryProjections } from "../../../src/runtime/log/memory/projections.ts";
 import { openFromCheckpoint, saveCheckpoint } from "../../../src/server/opencode/checkpoints.ts";
 import { messagesJson } from "../../../src/server/opencode/messages.ts";
 import { openView, type RenderedSession, render, startSession } from "../../../src/server/opencode/session-view.ts";

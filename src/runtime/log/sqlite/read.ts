@@ -1,13 +1,13 @@
 /** Reading the SQLite log: from an index to the first group that is wanted, then on. Work does not depend on length. */
 import { setImmediate as nextTick } from "node:timers/promises";
-import type { SessionId } from "../../protocol/ids.ts";
-import type { NativeLine } from "../../protocol/resources.ts";
+import type { SessionId } from "../../../protocol/ids.ts";
+import type { NativeLine } from "../../../protocol/resources.ts";
+import type { Codec } from "../codec/codec.ts";
+import type { Checkpoint, EventGroup, EventLog, ReadQuery } from "../contract.ts";
+import { type Damage, damagedEvents, damagedNative } from "../damage.ts";
 import { isWhole } from "./checksum.ts";
-import type { Codec } from "./codec/codec.ts";
-import type { Checkpoint, EventGroup, EventLog, ReadQuery } from "./contract.ts";
-import { type Damage, damagedEvents, damagedNative } from "./damage.ts";
 import { blob, integer, type Row, text } from "./database.ts";
-import { idIn, type Store } from "./sqlite-store.ts";
+import { idIn, type Store } from "./store.ts";
 
 const OF_SESSION = `
   SELECT position, first, last, body, checksum FROM groups WHERE session = ? AND last > ? ORDER BY last`;

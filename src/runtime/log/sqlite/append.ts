@@ -1,12 +1,12 @@
 /** Group commit: all that was appended in one tick is one transaction, whichever session it belongs to. */
-import { assert } from "../../core/fold.ts";
-import { hasCode } from "../../protocol/errors.ts";
-import type { SessionId } from "../../protocol/ids.ts";
+import { assert } from "../../../core/fold.ts";
+import { hasCode } from "../../../protocol/errors.ts";
+import type { SessionId } from "../../../protocol/ids.ts";
+import type { Codec } from "../codec/codec.ts";
+import type { Append, EncodedEvents, EventGroup } from "../contract.ts";
+import { writtenElsewhere } from "../errors.ts";
 import { checksum } from "./checksum.ts";
-import type { Codec } from "./codec/codec.ts";
-import type { Append, EncodedEvents, EventGroup } from "./contract.ts";
-import { writtenElsewhere } from "./errors.ts";
-import type { Store } from "./sqlite-store.ts";
+import type { Store } from "./store.ts";
 
 interface Waiting {
   readonly entry: Append;

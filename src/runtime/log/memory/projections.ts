@@ -1,6 +1,6 @@
 /** What projections put by, for a log that lives in memory. */
-import type { SessionId } from "../../protocol/ids.ts";
-import type { ProjectionCheckpoint, ProjectionRecord, Projections, RecordChange } from "./contract.ts";
+import type { SessionId } from "../../../protocol/ids.ts";
+import type { ProjectionCheckpoint, ProjectionRecord, Projections, RecordChange } from "../contract.ts";
 
 /** All that one projection of a session has put by. */
 export interface Book {

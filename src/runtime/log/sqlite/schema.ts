@@ -1,5 +1,5 @@
 /** The tables of the SQLite log, and how an older file becomes a newer one. Steps are only ever added at the end. */
-import { ApiError } from "../../protocol/errors.ts";
+import { ApiError } from "../../../protocol/errors.ts";
 import { sumStored } from "./checksum.ts";
 import { type Database, integer, text } from "./database.ts";
 

@@ -1,8 +1,8 @@
 /** What the parts of the SQLite log share: the open database, clear errors, transactions and session keys. */
-import { ApiError } from "../../protocol/errors.ts";
-import { type SessionId, sessionId } from "../../protocol/ids.ts";
+import { ApiError } from "../../../protocol/errors.ts";
+import { type SessionId, sessionId } from "../../../protocol/ids.ts";
+import { noSession } from "../errors.ts";
 import { type Database, integer, type Row, type Statement, storageError, text } from "./database.ts";
-import { noSession } from "./errors.ts";
 
 export interface Store {
   readonly file: string;

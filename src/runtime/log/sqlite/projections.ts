@@ -1,8 +1,8 @@
 /** What projections put by, in SQLite: checkpoints to go on from, and records by scope in the order they came. */
 import { setImmediate as nextTick } from "node:timers/promises";
-import type { ProjectionCheckpoint, ProjectionRecord, Projections, RecordChange, RecordsQuery } from "./contract.ts";
+import type { ProjectionCheckpoint, ProjectionRecord, Projections, RecordChange, RecordsQuery } from "../contract.ts";
 import { blob, integer, type Row, text } from "./database.ts";
-import type { Store } from "./sqlite-store.ts";
+import type { Store } from "./store.ts";
 
 const OF_PROJECTION = "session = ? AND name = ?";
 const OF_SCOPE = `${OF_PROJECTION} AND scope = ?`;

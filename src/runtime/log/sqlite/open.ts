@@ -2,16 +2,16 @@
 import { chmodSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { setImmediate as nextTick } from "node:timers/promises";
-import type { SessionId } from "../../protocol/ids.ts";
-import { openCodec } from "./codec/codec.ts";
-import type { EventLog } from "./contract.ts";
+import type { SessionId } from "../../../protocol/ids.ts";
+import { openCodec } from "../codec/codec.ts";
+import type { EventLog } from "../contract.ts";
+import { openAppender } from "./append.ts";
 import { type Database, openDatabase, storageError } from "./database.ts";
+import { projections } from "./projections.ts";
+import { reading } from "./read.ts";
+import { records } from "./records.ts";
 import { pragma, prepareDatabase } from "./schema.ts";
-import { openAppender } from "./sqlite-append.ts";
-import { projections } from "./sqlite-projections.ts";
-import { reading } from "./sqlite-read.ts";
-import { records } from "./sqlite-records.ts";
-import { openStore, type Store } from "./sqlite-store.ts";
+import { openStore, type Store } from "./store.ts";
 
 export const LOG_FILE = "franca.db";
 /** A long session is deleted bit by bit, so that others are served in between. */

@@ -1,8 +1,8 @@
 /** A log that lives as long as the process: for tests, and for those who want no trace on disk. */
-import type { SessionId } from "../../protocol/ids.ts";
-import type { NativeLine, SessionFilter, SessionSummary } from "../../protocol/resources.ts";
-import { isSameProcess } from "../process-identity.ts";
-import { type Codec, openCodec } from "./codec/codec.ts";
+import type { SessionId } from "../../../protocol/ids.ts";
+import type { NativeLine, SessionFilter, SessionSummary } from "../../../protocol/resources.ts";
+import { isSameProcess } from "../../process-identity.ts";
+import { type Codec, openCodec } from "../codec/codec.ts";
 import type {
   Append,
   Checkpoint,
@@ -13,10 +13,10 @@ import type {
   SessionRecord,
   SessionSettings,
   StoredPrompt,
-} from "./contract.ts";
-import { noSession, sessionExists, writtenElsewhere } from "./errors.ts";
-import { type Book, memoryProjections } from "./memory-projections.ts";
-import { firstGroup } from "./search.ts";
+} from "../contract.ts";
+import { noSession, sessionExists, writtenElsewhere } from "../errors.ts";
+import { firstGroup } from "../search.ts";
+import { type Book, memoryProjections } from "./projections.ts";
 
 interface Stored {
   /** Sessions are counted as they are created. */

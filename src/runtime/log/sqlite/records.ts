@@ -1,9 +1,9 @@
 /** The SQLite log's small records: sessions and their owners, prompts, and the processes that were started. */
 
-import type { Prompt } from "../../protocol/commands.ts";
-import { sessionId } from "../../protocol/ids.ts";
-import type { SessionFilter, SessionSummary } from "../../protocol/resources.ts";
-import { isSameProcess } from "../process-identity.ts";
+import type { Prompt } from "../../../protocol/commands.ts";
+import { sessionId } from "../../../protocol/ids.ts";
+import type { SessionFilter, SessionSummary } from "../../../protocol/resources.ts";
+import { isSameProcess } from "../../process-identity.ts";
 import type {
   EventLog,
   ListQuery,
@@ -14,10 +14,10 @@ import type {
   SessionRecord,
   SessionSettings,
   StoredPrompt,
-} from "./contract.ts";
+} from "../contract.ts";
+import { noSession, sessionExists } from "../errors.ts";
 import { integer, type Row, text } from "./database.ts";
-import { noSession, sessionExists } from "./errors.ts";
-import { idIn, type Store } from "./sqlite-store.ts";
+import { idIn, type Store } from "./store.ts";
 
 const RECORD = "SELECT id, settings, summary, owner_pid, owner_started FROM sessions";
 const PLACED = RECORD.replace("SELECT", "SELECT key,");

@@ -1,6 +1,6 @@
 /** SQLite by one interface: built into Node from 22.13 on, a package with the same interface before that. */
 import { createRequire } from "node:module";
-import { ApiError } from "../../protocol/errors.ts";
+import { ApiError } from "../../../protocol/errors.ts";
 
 export type Value = null | number | string | Uint8Array;
 export type Row = Readonly<Record<string, unknown>>;
