@@ -20,7 +20,7 @@ ensureBuilt();
 const names = wanted.length > 0 ? wanted : Object.keys(agents).filter(hasTests);
 const env = Object.fromEntries(names.map((name) => [variable(name), installed(name)]));
 const files = names.map((name) => `test/agents/${name}`);
-process.exitCode = runTests(["--config", "vitest.agents.config.ts", ...files, ...passed], { name: "agents", env });
+process.exitCode = runTests([...files, ...passed], { name: "agents", config: "vitest.agents.config.ts", env });
 
 function hasTests(name) {
   const folder = join(root, "test", "agents");

@@ -9,5 +9,4 @@ import { installed, variable } from "./tools.js";
 ensureInstalled();
 ensureBuilt();
 const env = Object.fromEntries(["claude", "codex", "opencode"].map((name) => [variable(name), installed(name)]));
-const args = ["--config", "vitest.security.config.ts", ...process.argv.slice(2)];
-process.exitCode = runTests(args, { name: "security", env });
+process.exitCode = runTests(process.argv.slice(2), { name: "security", config: "vitest.security.config.ts", env });
