@@ -93,5 +93,5 @@ test("opencode: opens this machine's own TUI, on the agent of the session that i
 test("the documentation's own lanes are what the program prints", async () => {
   const home = temporaryFolder();
   const { stdout } = await franca(["lanes", "--width", "150", reference], { home });
-  expect(readFileSync(join(root, "docs", "conversion.md"), "utf8")).toContain(stdout.trimEnd());
+  expect(readFileSync(join(root, "docs", "event-mapping.md"), "utf8")).toContain(stdout.trimEnd());
 });

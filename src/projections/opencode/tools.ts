@@ -15,7 +15,7 @@ export interface ToolMapping {
 
 const path = ["file_path", "path", "absolute_path", "target_file", "filename", "file", "notebook_path"];
 
-/** What `docs/conversion.md` shows is this table. */
+/** What `docs/event-mapping.md` shows is this table. */
 export const toolMappings: readonly ToolMapping[] = [
   {
     tool: "read",

@@ -1,4 +1,4 @@
-/** The examples of docs/completion.md, run as they are printed; and the builtin agent through the command line. */
+/** The examples of docs/task-completion.md, run as they are printed; and the builtin agent through the command line. */
 import { execFile } from "node:child_process";
 import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -28,9 +28,9 @@ function installed(): string {
 }
 
 function example(index: number): string {
-  const text = readFileSync(join(root, "docs", "completion.md"), "utf8");
+  const text = readFileSync(join(root, "docs", "task-completion.md"), "utf8");
   const block = [...text.matchAll(/^```js\n([\s\S]*?)^```$/gm)][index]?.[1];
-  if (block === undefined) throw new Error(`docs/completion.md has no example ${index}.`);
+  if (block === undefined) throw new Error(`docs/task-completion.md has no example ${index}.`);
   return block;
 }
 
