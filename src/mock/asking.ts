@@ -47,6 +47,24 @@ const change = (directory: string): Guarded => {
   };
 };
 
+/** A command within a message of somebody, run once it is allowed. */
+export function* runGuarded(
+  turn: Turn,
+  { command, message, subagent }: { readonly command: string; readonly message: string; readonly subagent: string },
+): Script {
+  const guarded = run(command);
+  const id = yield* call(turn, guarded.tool, { message, subagent });
+  yield* perform(turn, guarded, id);
+}
+
+/** Asks, and runs it or says why not; gives whether it ran. */
+function* perform(turn: Turn, guarded: Guarded, id: string): Script<boolean> {
+  const refusal = yield* ask(turn, guarded, id);
+  if (refusal === null) yield* work(id, guarded.outcome);
+  else yield say({ type: "result", id, output: refusal, error: true, denied: true });
+  return refusal === null;
+}
+
 export function* permission(turn: Turn): Script {
   const results: string[] = [];
   for (const guarded of [run(turn.rest === "" ? "npm test" : turn.rest), change(turn.directory)]) {
@@ -54,10 +72,8 @@ export function* permission(turn: Turn): Script {
     yield* speak(`I would like to ${guarded.tool.title.toLowerCase()}.`, { message });
     const id = yield* call(turn, guarded.tool, { message });
     yield usage(turn, { finish: "tool-calls", words: 6 });
-    const refusal = yield* ask(turn, guarded, id);
-    if (refusal === null) yield* work(id, guarded.outcome);
-    else yield say({ type: "result", id, output: refusal, error: true, denied: true });
-    results.push(`${guarded.tool.tool} was ${refusal === null ? "allowed" : "rejected"}`);
+    const allowed = yield* perform(turn, guarded, id);
+    results.push(`${guarded.tool.tool} was ${allowed ? "allowed" : "rejected"}`);
   }
   yield* conclude(turn, `Done: ${results.join(", ")}.`);
 }

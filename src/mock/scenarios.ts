@@ -67,7 +67,12 @@ export const scenarios: readonly Scenario[] = [
   { name: "retry", what: "two retries, then success", play: retry },
   { name: "todo", what: "a plan that progresses", play: todo },
   { name: "unfinished", argument: "[stubborn]", what: "stops with todos open", play: unfinished },
-  { name: "subagent", what: "work given to a subagent", play: subagent },
+  {
+    name: "subagent",
+    argument: "[COMMAND]",
+    what: "work given to a subagent, which asks to run COMMAND",
+    play: subagent,
+  },
   { name: "reasoning", what: "thinks before it speaks", play: reasoning },
   { name: "markdown", what: "an answer with headings, lists, code and a table", play: markdown },
   { name: "image", what: "an answer with a picture", play: image },

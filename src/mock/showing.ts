@@ -1,4 +1,5 @@
 /** Scenarios that show something: tools with file artefacts, a plan, a subagent, reasoning, rich text, a picture. */
+import { runGuarded } from "./asking.ts";
 import {
   call,
   conclude,
@@ -93,11 +94,11 @@ function* makeProgress(turn: Turn): Script {
 }
 
 export function* subagent(turn: Turn): Script {
-  yield* delegate(turn);
+  yield* delegate(turn, { command: turn.rest });
   yield* conclude(turn, "The subagent found two files.");
 }
 
-function* delegate(turn: Turn): Script {
+function* delegate(turn: Turn, { command }: { readonly command: string }): Script {
   const message = nextMessage(turn);
   yield* speak("I will send somebody to look.", { message });
   const input = { description: "Look for files", prompt: "List the files of the project." };
@@ -114,6 +115,7 @@ function* delegate(turn: Turn): Script {
     { message: inner, subagent: helper },
   );
   yield* work(list, { output: "README.md\nsrc/index.ts\n" });
+  if (command !== "") yield* runGuarded(turn, { command, message: inner, subagent: helper });
   yield say({ type: "subagent", id: helper, call: id, name: "explorer", status: "completed" });
   yield say({ type: "result", id, output: "Two files: README.md and src/index.ts.\n", error: false });
 }
@@ -169,6 +171,6 @@ export function* demo(turn: Turn): Script {
   yield* speak("This is a short tour: a plan, two tools, a subagent, and some rich text.", { message });
   yield* makeProgress(turn);
   yield* readAndEdit(turn);
-  yield* delegate(turn);
+  yield* delegate(turn, { command: "" });
   yield* conclude(turn, page);
 }

@@ -52,5 +52,21 @@ describe.skipIf(program === "")("OpenCode's own clients", () => {
       await first.shows(idle);
       first.keep("two-clients");
     });
+
+    test("a subagent's permission is asked for, at once and from a client that attaches late", async () => {
+      const daemon = await startDaemon();
+      const api = openCodeApi(`${daemon.url}/opencode`, { directory: daemon.directory });
+      const { body: session } = await api.post("/session", {});
+      const first = attach(daemon.url, daemon.directory, ["-s", session.id]);
+      await first.shows(idle, { withinMs: 60_000 });
+      await submit(first, "subagent npm test");
+      await first.shows(/Permission required[\s\S]*npm test/);
+      first.keep("subagent-permission");
+      const late = attach(daemon.url, daemon.directory, ["-s", session.id]);
+      await late.shows(/Permission required[\s\S]*npm test/, { withinMs: 60_000 });
+      late.press("Enter");
+      await first.shows(/The subagent found two files\./);
+      first.keep("subagent-permission-answered");
+    });
   });
 });

@@ -124,9 +124,12 @@ function childOf(telling: Telling, subagent: Subagent): Conversation {
     message: null,
     statusItems: new Set(),
     ending: false,
+    prompt: call === undefined ? "" : firstText(call.input, ["prompt"]),
   };
   state.conversations.set(subagent.id, child);
   tellSession(telling, { conversation: child, type: "session.created" });
+  // OpenCode's TUI learns of sessions by their updates alone: without one, a child's requests are never shown.
+  tellSession(telling, { conversation: child, type: "session.updated" });
   if (call !== undefined && call.child === null) {
     call.child = child.id;
     if (call.status === "running") tellRunning(telling, call);

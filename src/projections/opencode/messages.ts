@@ -49,6 +49,7 @@ export function openMessage(
   }: { conversation: Conversation; id: string | null; seed: string; summary?: boolean },
 ): OpenMessage {
   const { state, ms, out } = telling;
+  if (conversation.user === null && conversation.prompt !== "") tellChildPrompt(telling, { conversation, seed });
   // Where the prompt is not in the stream no user message is made up: the parent's id only has the right form.
   const parentID = conversation.user ?? makeId(telling, "msg", `${seed}:user`);
   const message: OpenMessage = {
@@ -71,6 +72,22 @@ export function openMessage(
   const info = describeAssistant(state, { conversation, message, end: null });
   out.push({ id: eventId(telling), type: "message.updated", properties: { sessionID: conversation.id, info } });
   return message;
+}
+
+/** A child session begins with what its subagent was asked for, also where the agent does not repeat it. */
+function tellChildPrompt(telling: Telling, { conversation, seed }: { conversation: Conversation; seed: string }): void {
+  const { state, ms, out } = telling;
+  const id = makeId(telling, "msg", `${seed}:prompt`);
+  const sessionID = conversation.id;
+  conversation.user = id;
+  const info = describeUser(state, { conversation, id, created: ms });
+  out.push({ id: eventId(telling), type: "message.updated", properties: { sessionID, info } });
+  const part = { id: makeId(telling, "prt", `${seed}:prompt`), sessionID, messageID: id } as const;
+  out.push({
+    id: eventId(telling),
+    type: "message.part.updated",
+    properties: { sessionID, part: { ...part, type: "text", text: conversation.prompt }, time: ms },
+  });
 }
 
 export function closeMessage(

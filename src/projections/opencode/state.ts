@@ -63,6 +63,8 @@ export interface Conversation {
   readonly statusItems: Set<string>;
   /** The child is over as soon as what it has open is closed. */
   ending: boolean;
+  /** What a subagent was asked for; empty where that is not known. */
+  readonly prompt: string;
 }
 
 /** A block of text or reasoning that is being written. */
@@ -211,6 +213,7 @@ export function rootOf({ state, event, ms }: Telling): Conversation {
     message: null,
     statusItems: new Set(),
     ending: false,
+    prompt: "",
   };
   state.conversations.set(ROOT, root);
   return root;

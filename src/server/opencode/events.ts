@@ -114,9 +114,15 @@ function pending(views: SessionViews, { call, scope }: { call: StreamCall; scope
     .filter(({ now }) => scope.directory === null || now.state.directory === scope.directory)
     .flatMap(({ now: { store, state } }) => {
       const where = { directory: state.directory, project: projectId(state.directory) };
+      const permissions = [...store.permissions.values()];
+      const questions = [...store.questions.values()];
+      const waiting = new Set([...permissions, ...questions].map(({ sessionID }) => sessionID));
+      // A request of a subagent is only shown by a TUI that knows its session.
+      const infos = [...waiting].flatMap((id) => store.sessions.get(id)?.info ?? []);
       const requests = [
-        ...[...store.permissions.values()].map((request) => created("permission.asked", request)),
-        ...[...store.questions.values()].map((request) => created("question.asked", request)),
+        ...infos.map((info) => created("session.updated", { sessionID: info.id, info })),
+        ...permissions.map((request) => created("permission.asked", request)),
+        ...questions.map((request) => created("question.asked", request)),
       ];
       return requests.map((event) => frameOf("", event, { form: (json) => scope.form(json, where) }));
     });

@@ -29,6 +29,7 @@ describe("a turn", () => {
     fits("AssistantMessage", body.info);
     for (const part of body.parts) fits("Part", part);
     expect(body.info.finish).toBe("stop");
+    await listener.until(isIdle(session.id));
     const told = listener.heard.map(({ event }) => event).filter(({ type }) => type !== "server.connected");
     expect(told.flatMap(misfits)).toEqual([]);
     expect(openCodeProblems(told)).toEqual([]);
@@ -72,7 +73,8 @@ describe("a turn", () => {
     const { body: child } = await api.get(`/session/${children[0].id}`);
     expect(child).toEqual(children[0]);
     const { body: inside } = await api.get(`/session/${children[0].id}/message`);
-    expect(inside.length).toBeGreaterThan(0);
+    expect(inside.map(({ info }: { info: { role: string } }) => info.role)).toEqual(["user", "assistant"]);
+    expect(inside[0].parts[0].text).toBe("List the files of the project.");
     expect((await api.get("/session/status")).body).toEqual({});
     const { body: listed } = await api.get("/session?roots=true");
     expect(listed.map(({ id }: { id: string }) => id)).toEqual([session.id]);
