@@ -100,7 +100,7 @@ const breaks: Readonly<Record<string, readonly [scenario: string, broken: Break]
   "universal.request-in-turn": ["permission-once", last("permission.resolved")],
   "universal.usage-grows": ["usage", change("usage.updated", "data.session.tokens.input", 0, -1)],
   "universal.usage-steps": ["usage", change("usage.updated", "data.step.index", 5, -1)],
-  "universal.usage-told": ["usage", change("turn.ended", "data.usage.tokens.input", 0)],
+  "universal.usage-total": ["usage", change("turn.ended", "data.usage.tokens.input", 0)],
   "universal.todo-ids": ["todo", change("todo.updated", "data.todos.1.id", "1")],
   "universal.unparsed": ["unparsed", (events) => events],
 };

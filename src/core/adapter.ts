@@ -14,7 +14,7 @@ export interface AdapterDefinition<Line, State> {
   readonly name: string;
   /** The hand-written guard over the tag and the fields we read. What it refuses becomes `agent.unparsed`. */
   readonly isNative: (value: unknown) => value is Line;
-  /** Whether this line could only be this agent's: how `--from auto` tells agents apart. */
+  /** Whether this line could only be this agent's: how `--from auto` recognises agents. */
   readonly recognises: (value: unknown) => boolean;
   readonly adapter: Fold<AdapterInput<Line>, Report | Send, State>;
   /** When the adapter wants a `tick`, because an answer is overdue then; null, or absent, when it waits for none. */

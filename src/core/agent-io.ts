@@ -46,7 +46,7 @@ export type AdapterInput<Line> =
   | { readonly type: "command"; readonly command: AgentCommand; readonly at: number }
   /**
    * `first`: this session opened the connection; false when it joins one that is already in use. `options`: what the
-   * connection was launched with, for agents that are told of the session (directory, resume, model…) in their
+   * connection was launched with, for agents that get the session's settings (directory, resume, model…) in their
    * protocol.
    */
   | { readonly type: "connected"; readonly first: boolean; readonly options: LaunchOptions; readonly at: number }

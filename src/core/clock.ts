@@ -5,9 +5,9 @@ import {
   finishTurn,
   isToolAtWork,
   runQueue,
+  sendCommand,
   showState,
   stopAgent,
-  tell,
 } from "./lifecycle.ts";
 import type { MachineOutput, MachineState, Turn } from "./machine-state.ts";
 import { expireRequest } from "./requests.ts";
@@ -40,7 +40,7 @@ export function expire(state: MachineState, out: MachineOutput[]): void {
   for (const request of [...state.requests.values()]) {
     if (request.deadline > state.at) continue;
     const answer = expireRequest(state, out, request);
-    tell(state, out, { command: answer, prompt: null });
+    sendCommand(state, out, { command: answer, prompt: null });
     // The agent has only now something to go on with: its silence counts from here.
     state.heardAt = state.at;
   }

@@ -9,11 +9,11 @@ import {
   finishTurn,
   leaveUnanswered,
   sayPrompt,
+  sendCommand,
+  sendIfOpen,
   showState,
   startPrompt,
   stopAgent,
-  tell,
-  tellIfOpen,
 } from "./lifecycle.ts";
 import { emit, type MachineOutput, type MachineState, type OpenRequest, ours, STAND_IN } from "./machine-state.ts";
 import { dropRequest, resolvePermission, resolveQuestion } from "./requests.ts";
@@ -40,7 +40,7 @@ export function onCommand(state: MachineState, out: MachineOutput[], command: Co
       return onOwnTurn(state, out, { type: "shell", command: command.command });
     case "ask":
       state.asks.add(command.ask_id);
-      return tell(state, out, { command, prompt: null });
+      return sendCommand(state, out, { command, prompt: null });
     case "stop_continuing":
       return stopContinuing(state, out);
     case "terminate":
@@ -64,7 +64,7 @@ function onPrompt(
   if (turn !== null && delivery === "steer" && running && state.capabilities.steer) {
     out.push({ type: "prompt.started", prompt_id: prompt.prompt_id });
     sayPrompt(state, out, { turn, prompt });
-    tell(state, out, { command: { type: "steer", prompt }, prompt });
+    sendCommand(state, out, { command: { type: "steer", prompt }, prompt });
     return;
   }
   state.queue.push(prompt);
@@ -85,7 +85,7 @@ function onPermissionReply(
     const { reply, message } = command;
     resolvePermission(state, out, { request, reply, options: ours() });
     afterAnswer(state, out);
-    tellIfOpen(state, out, {
+    sendIfOpen(state, out, {
       type: "permission.reply",
       key: request.key,
       reply,
@@ -109,8 +109,8 @@ function onQuestionAnswer(
     resolveQuestion(state, out, { request, answers, options: ours() });
     afterAnswer(state, out);
     const { key } = request;
-    if (answers !== null) tellIfOpen(state, out, { type: "question.reply", key, answers });
-    else tellIfOpen(state, out, { type: "question.reject", key, ...defined({ message }) });
+    if (answers !== null) sendIfOpen(state, out, { type: "question.reply", key, answers });
+    else sendIfOpen(state, out, { type: "question.reject", key, ...defined({ message }) });
     return;
   }
 }
@@ -121,7 +121,7 @@ function afterAnswer(state: MachineState, out: MachineOutput[]): void {
   showState(state, out);
 }
 
-/** What a caller may be told about a request by its id. */
+/** The open request with this id, whether it is a permission or a question. */
 export function findRequest(state: MachineState, id: string): OpenRequest | null {
   for (const request of state.requests.values()) {
     const own = request.type === "permission" ? request.data.permission_id : request.data.question_id;
@@ -167,7 +167,7 @@ function onSet(state: MachineState, out: MachineOutput[], { change, standIn = fa
   for (const [name, value] of Object.entries(data)) state.known.set(name, JSON.stringify(value));
   emit(state, out, { type: "session.updated", data }, standIn ? ours(STAND_IN) : ours());
   const { title: _title, ...rest } = change;
-  if (Object.keys(rest).length > 0) tellIfOpen(state, out, { type: "set", change: rest });
+  if (Object.keys(rest).length > 0) sendIfOpen(state, out, { type: "set", change: rest });
 }
 
 /** The edge opens the session again with the new agent's adapter: this only writes the change to the log. */
@@ -189,7 +189,7 @@ function onOwnTurn(
 ): void {
   if (state.turn !== null) return;
   beginTurn(state, out, { origin: "user" });
-  tell(state, out, { command, prompt: null });
+  sendCommand(state, out, { command, prompt: null });
 }
 
 export function stopContinuing(state: MachineState, out: MachineOutput[]): void {

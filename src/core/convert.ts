@@ -7,7 +7,7 @@ import { defaultPolicy, type SessionInput, type SessionOutput, type TurnPolicy }
 import { type Routed, type RouteState, releaseAll, routeLine, sent, startRoutes } from "./route.ts";
 import { openSession, type Session } from "./session.ts";
 
-/** One entry of a recording; `at` is null where the time is not told. `place` is its line number, for messages. */
+/** One entry of a recording; `at` is null where the time is not recorded. `place` is its line number, for messages. */
 export type Recorded = { readonly at: number | null; readonly place?: number } & (
   | { readonly type: "line"; readonly from: "agent" | "host"; readonly line: unknown }
   | { readonly type: "unreadable"; readonly text: string; readonly error: string }
@@ -34,13 +34,13 @@ export interface Converter {
   readonly misread: () => Misread;
 }
 
-/** The name of a session whose agent never told its own. */
+/** The name of a session whose agent never reported its id. */
 const UNNAMED = "convert";
 
 /** As the protocol has it. */
 const MAX_NAME = 256;
 
-/** Lines that may come before the one that tells the session's id. */
+/** Lines that may come before the one that has the session's id. */
 const UNNAMED_LINES = 500;
 
 /** Requests of ours that may wait for their answers. */
@@ -73,14 +73,14 @@ interface State {
   readonly includeRaw: boolean;
   readonly routes: RouteState;
   readonly sessions: Map<string, Member>;
-  /** Where the last line went: what belongs to nobody in particular is told there. */
+  /** Where the last line went: lines that name no session go there too. */
   latest: string | null;
   /** Lines about the connection, before there is a session. */
   early: Timed<Input>[];
-  /** Our requests that name no thread: they are told where their answers go. */
+  /** Our requests that name no thread: they go to the session that gets the answer. */
   readonly asked: Map<string, Timed<Input>>;
   at: number;
-  /** The first time that was told. Lines before it have none, and nothing is due from the years in between. */
+  /** The first recorded time. Lines before it have none, and nothing is due from the years in between. */
   clockFrom: number | null;
   events: UniversalEvent[];
   misread: { count: number; readonly first: { readonly place: number; readonly error: string }[]; latest: number };
@@ -131,7 +131,7 @@ function collect(state: State, work: () => void): readonly UniversalEvent[] {
 type NameFinder = (line: Input) => string | null;
 
 function take(state: State, recorded: Recorded, name: NameFinder | null): void {
-  // A recording that goes back in time, or does not tell it, stands still.
+  // Where a recording goes back in time, or has none, the clock stands still.
   state.at = Math.max(state.at, recorded.at ?? 0);
   if (recorded.at !== null) state.clockFrom ??= recorded.at;
   const { at } = state;
@@ -142,7 +142,7 @@ function take(state: State, recorded: Recorded, name: NameFinder | null): void {
   else takeRouted(state, input);
 }
 
-/** One session: its first lines wait until one of them tells its id. */
+/** One session: its first lines wait until one of them has its id. */
 function takeUnrouted(state: State, input: Timed<Input>, name: NameFinder): void {
   const found = state.latest === null ? name(input) : null;
   if (found !== null) open(state, found);
@@ -175,7 +175,7 @@ function takeRouted(state: State, input: Timed<Extract<Input, { type: "line" }>>
   const question = request === undefined ? undefined : asked.get(request);
   if (request !== undefined) asked.delete(request);
   for (const routed of routeLine(routes, { route, line: input })) {
-    // The question is told right before its answer, once it is known whose it was.
+    // The request is delivered right before its answer, which shows whose it was.
     if (question !== undefined && routed.type === "deliver" && routed.line === input) {
       follow(state, [{ ...routed, line: question }]);
     }

@@ -87,7 +87,7 @@ export interface Decision {
   readonly reason: string;
   readonly attempt: number;
   readonly limit: number;
-  /** What the agent is told, when it goes on. */
+  /** The prompt that the agent gets, if it continues. */
   readonly prompt: string;
   /** Whether the decision is worth an event: there was something left to do. */
   readonly notable: boolean;
@@ -163,7 +163,7 @@ function wishes(open: readonly Todo[], proposals: readonly Proposal[], use: { re
   return [...todos, ...proposals.map((proposal) => `${proposal.plugin}: ${proposal.reason}`)];
 }
 
-/** Neutral: it says what is left and asks to go on or to say why not. It never tells the agent to skip asking. */
+/** Neutral: it says what is left and asks to go on or to say why not. It never asks the agent to skip permissions. */
 function promptFor(open: readonly Todo[], proposals: readonly Proposal[]): string {
   const lines = open.map((todo) => `- [${todo.status}] ${todo.content}`);
   const list =

@@ -32,7 +32,7 @@ export type SessionInput =
       readonly proposals: readonly Proposal[];
       readonly at: number;
     }
-  /** Something of ours failed beside the turn (a plugin, the disk): told as an error that ends nothing. */
+  /** Something of ours failed beside the turn (a plugin, the disk): an error event that ends nothing. */
   | {
       readonly type: "notice";
       readonly message: string;

@@ -190,7 +190,7 @@ function itemWords({ kind, role, status, content, subagent }: Item): string {
   }
 }
 
-/** The words that tell one native line from another, whatever agent said it. */
+/** The words that distinguish one native line from another, whatever agent wrote it. */
 function summariseNative({ native, from }: LaneInput): string {
   const arrow = from === "host" ? "→ " : from === "process" ? "× " : "";
   const words = new Set<string>();
@@ -203,8 +203,8 @@ const MAX_WORDS = 5;
 const MAX_TEXT = 120;
 const MAX_DEPTH = 4;
 
-/** Fields that name things in agents' streams, in the order in which they tell most. */
-const telling = ["type", "subtype", "method", "name", "tool", "status"] as const;
+/** Fields that name things in agents' streams, the most informative first. */
+const informative = ["type", "subtype", "method", "name", "tool", "status"] as const;
 const nested = [
   "event",
   "properties",
@@ -228,7 +228,7 @@ function gather(value: unknown, { words, depth }: { words: Set<string>; depth: n
     return;
   }
   const fields = new Map<string, unknown>(Object.entries(value));
-  for (const key of telling) {
+  for (const key of informative) {
     const field = fields.get(key);
     if (typeof field === "string" && field.length < 60) words.add(field);
   }

@@ -58,7 +58,7 @@ export function startPrompt(
   resetGovernor(state.governor, { at: state.at, todos: state.todos });
   out.push({ type: "prompt.started", prompt_id: prompt.prompt_id });
   sayPrompt(state, out, { turn, prompt });
-  tell(state, out, { command: { type: "prompt", prompt }, prompt });
+  sendCommand(state, out, { command: { type: "prompt", prompt }, prompt });
 }
 
 /** Every accepted prompt is a user item, once: ours, or the agent's own where it echoes. */
@@ -103,8 +103,8 @@ function makeUserItem(
   return idOf(state.ledger, key);
 }
 
-/** Asks something of the agent; while there is no connection the words wait for it. */
-export function tell(
+/** Sends a command to the agent; without a connection the command waits for one. */
+export function sendCommand(
   state: MachineState,
   out: MachineOutput[],
   { command, prompt }: { command: AgentCommand; prompt: Prompt | null },
@@ -119,8 +119,8 @@ export function tell(
   out.push({ type: "connect", prompt });
 }
 
-/** Tells the agent only when it is there to hear it. */
-export function tellIfOpen(state: MachineState, out: MachineOutput[], command: AgentCommand): void {
+/** Sends a command only if the agent is connected. */
+export function sendIfOpen(state: MachineState, out: MachineOutput[], command: AgentCommand): void {
   if (state.connection === "open") out.push({ type: "command", command });
 }
 
@@ -167,7 +167,7 @@ function waitsForPerson(state: MachineState, item: OpenItem): boolean {
   return false;
 }
 
-/** Tells listeners what the turn is doing, when that changed; `again`: the next of several retries. */
+/** Emits what the turn is doing, when that changed; `again`: the next of several retries. */
 export function showState(state: MachineState, out: MachineOutput[], { again }: { again: boolean } = once): void {
   const { turn } = state;
   if (turn === null) return;
@@ -224,7 +224,7 @@ export function conclude(
   state.heardAt = state.at;
   const continuation = continuationPrompt(turn, { attempt, text: prompt });
   sayPrompt(state, out, { turn, prompt: continuation });
-  tell(state, out, { command: { type: "prompt", prompt: continuation }, prompt: continuation });
+  sendCommand(state, out, { command: { type: "prompt", prompt: continuation }, prompt: continuation });
 }
 
 function continuationPrompt(turn: Turn, { attempt, text }: { attempt: number; text: string }): Prompt {
@@ -284,12 +284,12 @@ export function finishTurn(state: MachineState, out: MachineOutput[], finish: Fi
   runQueue(state, out);
 }
 
-/** Asks the edge to end the connection; what it was still to be told is moot. */
+/** Asks the edge to end the connection; commands that wait for it are dropped. */
 export function stopAgent(state: MachineState, out: MachineOutput[]): void {
   if (state.connection === "closed" || state.connection === "closing") return;
   // A process that serves other sessions lives on: it must hear that this one's work is to stop.
-  const wasTold = state.turn !== null && state.turn.abortedAt !== null;
-  if (state.connection === "open" && !wasTold) out.push({ type: "command", command: { type: "abort" } });
+  const abortSent = state.turn !== null && state.turn.abortedAt !== null;
+  if (state.connection === "open" && !abortSent) out.push({ type: "command", command: { type: "abort" } });
   state.connection = "closing";
   state.closingAt = state.at;
   state.goesByItself = false;
@@ -297,7 +297,7 @@ export function stopAgent(state: MachineState, out: MachineOutput[]): void {
   out.push({ type: "stop" });
 }
 
-/** Whoever asked something beside the turns is told that there will be no answer. */
+/** Open side requests are answered with the reason why no answer will come. */
 export function leaveUnanswered(state: MachineState, out: MachineOutput[], message: string): void {
   for (const ask_id of state.asks) out.push({ type: "answered", ask_id, status: 0, body: { message } });
   state.asks.clear();

@@ -67,7 +67,7 @@ export interface Turn {
   readonly id: TurnId;
   readonly origin: Origin;
   readonly startedAt: number;
-  /** What the agent says it does; `shown` is what listeners were told last. */
+  /** What the agent says it does; `shown` is what was emitted last. */
   activity: "running" | "retrying" | "compacting";
   shown: TurnState;
   /** The retry that is waited for, or was last; `next` is when the next try comes. */
@@ -168,7 +168,7 @@ export const STAND_IN = "title.stand_in";
 export const made = (rule?: string): EmitOptions =>
   rule === undefined ? { source: "daemon", synthetic: true } : { source: "daemon", synthetic: true, rule };
 
-/** What we decided or were told by a person: ours, but no gap was filled. */
+/** What we or a person decided: ours, but no gap was filled. */
 export const ours = (rule?: string): EmitOptions =>
   rule === undefined ? { source: "daemon" } : { source: "daemon", rule };
 

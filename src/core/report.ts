@@ -65,7 +65,7 @@ export interface CloseReport {
   readonly denied?: boolean | undefined;
 }
 
-/** An error the agent told of. It never ends a turn by itself: `end` does. */
+/** An error the agent reported. It never ends a turn by itself: `end` does. */
 export interface ErrorReport {
   readonly type: "error";
   readonly message: string;

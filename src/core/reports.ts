@@ -13,9 +13,9 @@ import {
   isBackground,
   isToolAtWork,
   sayUnsaid,
+  sendCommand,
   settle,
   showState,
-  tell,
 } from "./lifecycle.ts";
 import { type EmitOptions, emit, type MachineOutput, type MachineState, made } from "./machine-state.ts";
 import type {
@@ -125,7 +125,7 @@ function onClose(state: MachineState, out: MachineOutput[], report: CloseReport)
   if (head === undefined) return;
   if (!ledger.open.has(report.key)) noteWork(state, out, head);
   const callId = head.kind === "tool_result" ? callIdOf(head) : null;
-  // An open request for this tool is resolved before its result is told.
+  // An open request for this tool is resolved before its result is emitted.
   if (callId !== null && state.requests.size > 0) {
     toolWentOn(state, out, { callId, denied: report.denied === true });
   }
@@ -218,7 +218,7 @@ function onRequest(state: MachineState, out: MachineOutput[], ask: () => Answer 
   sayUnsaid(state, out);
   const answer = ask();
   showState(state, out);
-  if (answer !== null) tell(state, out, { command: answer, prompt: null });
+  if (answer !== null) sendCommand(state, out, { command: answer, prompt: null });
 }
 
 function onAnswered(

@@ -19,7 +19,7 @@ const statusOf = { once: "accept", always: "accept_for_session", reject: "reject
   PermissionStatus
 >;
 
-/** What to tell the agent about a request the machine resolved by itself. */
+/** The command for the agent about a request the machine resolved by itself. */
 export type Answer = Extract<AgentCommand, { key: string }>;
 
 export function askPermission(state: MachineState, out: MachineOutput[], report: PermissionReport): Answer | null {
@@ -107,7 +107,7 @@ export function resolveQuestion(
   emit(state, out, { type: "question.resolved", data }, options);
 }
 
-/** Rejects one request without telling the agent, which has dropped it or is gone. */
+/** Rejects one request without a command to the agent, which has dropped it or is gone. */
 export function dropRequest(
   state: MachineState,
   out: MachineOutput[],
@@ -117,7 +117,7 @@ export function dropRequest(
   else resolveQuestion(state, out, { request, answers: null, options: ours(rule) });
 }
 
-/** The deadline passed: rejected, and the agent is told so. */
+/** The deadline passed: the request is rejected, and the agent gets the rejection. */
 export function expireRequest(state: MachineState, out: MachineOutput[], request: OpenRequest): Answer {
   dropRequest(state, out, { request, rule: "request.deadline" });
   const message = "Nobody answered in time.";
@@ -126,7 +126,7 @@ export function expireRequest(state: MachineState, out: MachineOutput[], request
     : { type: "question.reject", key: request.key, message };
 }
 
-/** The tool went on, so somebody has answered: that is how a recording without its host's lines tells it. */
+/** The tool went on, so somebody has answered: the only sign of it in a recording without its host's lines. */
 export function resolveByTool(
   state: MachineState,
   out: MachineOutput[],

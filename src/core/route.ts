@@ -41,7 +41,7 @@ export const startRoutes = (): RouteState => ({
 export type Routed =
   /** `session` null: it concerns every session of the connection. */
   | { readonly type: "deliver"; readonly session: string | null; readonly line: unknown }
-  /** A new root thread: whoever owns the connection opens a session for it (or, live, drops it with a warning). */
+  /** A new root thread: the connection's owner opens a session for it (or, live, drops it with a warning). */
   | { readonly type: "root"; readonly session: string };
 
 /** A session says which thread is its own: what a live daemon does when it learns the native id. */

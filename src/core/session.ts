@@ -143,14 +143,18 @@ function say(state: State, work: Work, input: MachineInput): void {
   for (const one of outputs) {
     if (one.type === "event") continue;
     if (one.type !== "command") work.effects.push(one);
-    else sentLine = tell(state, work, { command: one.command, later }) ?? sentLine;
+    else sentLine = encodeCommand(state, work, { command: one.command, later }) ?? sentLine;
   }
   for (const one of outputs) if (one.type === "event") publish(state, work, { drafted: one, sentLine });
   if (later.length > 0) say(state, work, { type: "heard", reports: later, at: work.at });
 }
 
-/** Returns the number of the first line that was written for the command. */
-function tell(state: State, work: Work, { command, later }: { command: AgentCommand; later: Report[] }): number | null {
+/** The adapter encodes a command. Returns the number of the first line that was written for it. */
+function encodeCommand(
+  state: State,
+  work: Work,
+  { command, later }: { command: AgentCommand; later: Report[] },
+): number | null {
   let first: number | null = null;
   for (const one of state.running.step({ type: "command", command, at: work.at })) {
     if (!isSend(one)) {

@@ -30,7 +30,7 @@ export interface MachineOptions {
   readonly foreign: boolean;
 }
 
-/** What a session is told, with native lines already heard by the adapter. */
+/** What a session's machine reads: its inputs, with native lines already translated by the adapter. */
 export type MachineInput =
   | Extract<
       SessionInput,

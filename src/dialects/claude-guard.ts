@@ -28,7 +28,7 @@ import {
   stringOf,
 } from "./shape.ts";
 
-/** Lines that no other agent writes: how a stream of unknown origin is told to be Claude Code's. */
+/** Lines that no other agent writes: how a stream of unknown origin is recognised as Claude Code's. */
 export function isClaudeOnly(value: unknown): boolean {
   if (!isClaudeLine(value)) return false;
   if (value.type === "system" && value.subtype === "init") return value.claude_code_version !== undefined;

@@ -125,7 +125,7 @@ export const MockSays = z.discriminatedUnion("type", [
   z.looseObject({ type: z.literal("title"), title: z.string() }),
   z.looseObject({ type: z.literal("settings"), ...settings }),
   z.looseObject({ type: z.literal("end"), reason: z.enum(endReasons), error: Failure.optional() }),
-  /** Says nothing new. */
+  /** Ignored: it only shows that the agent is alive. */
   z.looseObject({ type: z.literal("heartbeat") }),
 ]);
 export type MockSays = z.infer<typeof MockSays>;

@@ -6,7 +6,7 @@ import type { OpenCodeError } from "./opencode.ts";
 import { isOpenCodeError } from "./opencode-stream.ts";
 import { byTag, type Check, fields, isNumber, isOneOf, isShape, isString, optional, type Shape } from "./shape.ts";
 
-/** Ids that a part may tell. */
+/** Ids that a part may have. */
 interface RunPart {
   readonly id?: string;
   readonly messageID?: string;
@@ -62,7 +62,7 @@ const optionalText = optional(isString);
 const count = optional(isNumber);
 const ofPart = { id: optionalText, messageID: optionalText, sessionID: optionalText };
 
-/** The part's own type, where it tells one, is the one that the line carries. */
+/** The part's own type, where it has one, is the one that the line carries. */
 const carrying = (type: string, checks: Readonly<Record<string, Check>>): Check =>
   fields({ ...ofPart, type: optional(isOneOf([type])), ...checks });
 

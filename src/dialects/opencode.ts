@@ -320,7 +320,7 @@ export type OpenCodeSessionEvent =
   | Event<"session.diff", OfSession & { readonly diff?: readonly OpenCodeFileDiff[] }>
   | Event<"message.updated", About<OpenCodeMessage>>
   | Event<"message.removed", OfSession & { readonly messageID: string }>
-  /** `delta` is how servers before 1.1 told of new text. */
+  /** `delta` is how servers before 1.1 sent new text. */
   | Event<
       "message.part.updated",
       { readonly sessionID?: string; readonly part: OpenCodePart; readonly delta?: string; readonly time?: number }

@@ -1,5 +1,5 @@
 /**
- * The forms in which a stream may be recorded. Each line tells its own form, so nothing has to be said about a file:
+ * The forms in which a stream may be recorded. Each line shows its own form, so a file needs no label:
  * ours `{t, from, line}`, `{t, dir, msg}`, `{t, event}`, `{process}`, an HTTP log, our API's native lines, or the
  * agent's own lines as it printed them.
  */
@@ -10,7 +10,7 @@ export interface RecordedExit {
   readonly signal: string | null;
 }
 
-/** `at` is null where neither the recording nor the line tells the time. */
+/** `at` is null where neither the recording nor the line has a time. */
 export type Recorded =
   | { readonly type: "line"; readonly from: "agent" | "host"; readonly line: unknown; readonly at: number | null }
   | { readonly type: "unreadable"; readonly text: string; readonly error: string; readonly at: number | null }
@@ -70,7 +70,7 @@ function exchanged(value: Shape, at: number): Recorded {
   return said("agent", { response: { id, status, body } }, at);
 }
 
-/** The time a native line tells of itself. */
+/** The time that a native line carries. */
 function ownTime(line: Shape): number | null {
   const time = line.timestamp ?? line.emittedAtMs;
   if (isNumber(time)) return time;

@@ -37,7 +37,7 @@ export interface PromptExtras {
 
 /**
  * What may be asked of an agent beside its turns, where it can (`capabilities.asks`). It answers each, and the answer
- * goes back to whoever asked; what changes in the session is told in events.
+ * goes back to the caller; what changes in the session is an event.
  */
 export type Ask =
   /** Everything from this message on is taken back, files too; for good with the next prompt. */

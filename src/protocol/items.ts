@@ -40,7 +40,7 @@ export const ToolResultPart = z.object({
   call_id: z.string(),
   output: z.string(),
   is_error: z.boolean(),
-  /** Of a command: its exit code, where the agent tells it. */
+  /** Of a command: its exit code, where the agent reports it. */
   exit_code: z.number().int().optional(),
 });
 export type ToolResultPart = z.infer<typeof ToolResultPart>;
@@ -50,7 +50,7 @@ export const FileRefPart = z.object({
   path: z.string(),
   action: z.enum(["read", "write", "patch"]),
   diff: z.string().optional(),
-  /** What happened to the file, where the agent tells it. */
+  /** What happened to the file, where the agent reports it. */
   change: z.enum(["add", "update", "delete", "move"]).optional(),
 });
 export type FileRefPart = z.infer<typeof FileRefPart>;

@@ -185,11 +185,11 @@ export const ModelSummary = z.object({
   name: z.string().optional(),
   variants: z.array(z.string()).optional(),
   defaultVariant: z.string().optional(),
-  /** In tokens, as far as the agent tells. */
+  /** In tokens, as far as the agent reports them. */
   limit: z
     .object({ context: z.number().int().positive().optional(), output: z.number().int().positive().optional() })
     .optional(),
-  /** USD per million tokens, as far as the agent tells. */
+  /** USD per million tokens, as far as the agent reports them. */
   cost: z
     .object({
       input: z.number().positive().optional(),

@@ -32,7 +32,7 @@ export const turnRules: readonly Rule<UniversalEvent>[] = [
   },
   {
     id: "universal.turn-reason",
-    says: "`turn.ended` fits its evidence: reason `error` tells the error, a restart interrupts, a watchdog is an error or an abort.",
+    says: "`turn.ended` fits its evidence: reason `error` has an error, a restart interrupts, a watchdog is an error or an abort.",
     check: turnReason,
   },
   {

@@ -1,4 +1,4 @@
-/** Rules about tokens, cost and plans: totals only grow, and the end of a turn tells what was counted. */
+/** Rules about tokens, cost and plans: totals only grow, and the end of a turn has the last total. */
 
 import type { Checker, Rule } from "../core/lint.ts";
 import type { Tokens, UniversalEvent, UsageTotal } from "../protocol/events.ts";
@@ -11,9 +11,9 @@ export const usageRules: readonly Rule<UniversalEvent>[] = [
   },
   { id: "universal.usage-steps", says: "The model steps of a turn are numbered from 0 without a gap.", check: steps },
   {
-    id: "universal.usage-told",
+    id: "universal.usage-total",
     says: "`turn.ended` repeats the turn's last total.",
-    check: told,
+    check: endTotal,
   },
   { id: "universal.todo-ids", says: "The ids of a plan are unique within it.", check: todoIds },
 ];
@@ -69,7 +69,7 @@ function steps(): Checker<UniversalEvent> {
   };
 }
 
-function told(): Checker<UniversalEvent> {
+function endTotal(): Checker<UniversalEvent> {
   let last: UsageTotal | null = null;
   return {
     step(event) {
@@ -77,7 +77,7 @@ function told(): Checker<UniversalEvent> {
       if (event.type === "usage.updated") last = event.data.turn;
       if (event.type !== "turn.ended" || last === null) return [];
       const same = JSON.stringify(last) === JSON.stringify(event.data.usage);
-      return same ? [] : [`${event.data.turn_id} ends with another total than was last told`];
+      return same ? [] : [`${event.data.turn_id} ends with another total than the last usage event`];
     },
   };
 }

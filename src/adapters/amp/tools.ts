@@ -42,13 +42,13 @@ export function resultContent(
   result: ToolResult,
 ): { content: ContentPart[]; failed: boolean } {
   const text = textOf(result);
-  const told = parse(text);
-  const exit_code = isInteger(told?.exitCode) ? told.exitCode : undefined;
+  const returned = parse(text);
+  const exit_code = isInteger(returned?.exitCode) ? returned.exitCode : undefined;
   // Quirk: a command that exits non-zero is no error for Amp (transcripts/amp/h1-parallel).
   const failed = result.is_error === true || (exit_code !== undefined && exit_code !== 0);
-  const output = outputIn(told) ?? text;
+  const output = outputIn(returned) ?? text;
   const part = defined({ type: "tool_result", call_id: result.tool_use_id, output, is_error: failed, exit_code });
-  return { content: failed ? [part] : [part, ...filesOf(use, told)], failed };
+  return { content: failed ? [part] : [part, ...filesOf(use, returned)], failed };
 }
 
 const textOf = ({ content }: ToolResult): string =>
@@ -65,17 +65,17 @@ function parse(text: string): Shape | null {
   }
 }
 
-/** What a person would call the output; anything else is told as it came. */
-function outputIn(told: Shape | null): string | null {
-  if (told === null) return null;
-  if (isString(told.output)) return told.output;
-  if (isString(told.absolutePath) && isString(told.content)) return told.content;
-  return isString(told.diff) ? unfenced(told.diff) : null;
+/** What a person would call the output; anything else stays as it came. */
+function outputIn(returned: Shape | null): string | null {
+  if (returned === null) return null;
+  if (isString(returned.output)) return returned.output;
+  if (isString(returned.absolutePath) && isString(returned.content)) return returned.content;
+  return isString(returned.diff) ? unfenced(returned.diff) : null;
 }
 
 const unfenced = (diff: string): string => diff.replace(/^```diff\n/, "").replace(/\n```$/, "\n");
 
-function filesOf(use: ToolUse | undefined, told: Shape | null): ContentPart[] {
+function filesOf(use: ToolUse | undefined, returned: Shape | null): ContentPart[] {
   const path = use?.input.path;
   if (use === undefined || !isString(path)) return [];
   switch (use.name) {
@@ -84,7 +84,7 @@ function filesOf(use: ToolUse | undefined, told: Shape | null): ContentPart[] {
     case "create_file":
       return [{ type: "file_ref", path, action: "write" }];
     case "edit_file": {
-      const diff = told?.diff;
+      const diff = returned?.diff;
       const known = isString(diff) ? unfenced(diff) : undefined;
       return [defined({ type: "file_ref", path, action: "patch", change: "update", diff: known })];
     }

@@ -166,7 +166,7 @@ function onAssistant(state: State, line: AmpLineOf<"assistant">): Report[] {
     };
     out.push(stepUsage({ tokens, finish: stop_reason ?? undefined, message_id }));
   }
-  // Quirk: with prompts on stdin only the last message's stop reason tells the end
+  // Quirk: with prompts on stdin only the last message's stop reason shows the end
   // (transcripts/amp/b1-stream-input-multi-turn).
   if (stop_reason === "end_turn" && subagent === undefined) {
     if (state.streamed) out.push({ type: "end", reason: "completed" });
@@ -246,7 +246,7 @@ function subagentOf(
 const CANCELLED = /^User cancelled/;
 const NEEDS_APPROVAL = /require user approval/;
 
-/** The end of the process. Errors come with exit code 0, so only this line tells them. */
+/** The end of the process. Errors come with exit code 0, so only this line has them. */
 function onResult(state: State, { is_error, error, result, subtype }: AmpLineOf<"result">): Report[] {
   state.streamed = false;
   state.answered = false;

@@ -147,7 +147,7 @@ function onHeard(state: State, line: BuiltinHears): Report[] {
       return [{ type: "question.answered", key: line.id, answers: line.answers }];
     case "question.reject":
       return [{ type: "question.answered", key: line.id, answers: null }];
-    // The agent's own lines tell what came of these.
+    // The agent's own lines report what came of these.
     case "abort":
     case "set":
     case "compact":

@@ -25,21 +25,21 @@ export function onAssistant(state: State, line: ClaudeAssistant): Report[] {
   const message = messageFor(state, { id, subagent });
   // Older versions do not say that a stream broke off: another message comes (transcripts/claude/v197-midstream-cut).
   if (subagent === undefined && message !== state.streaming) out.push(...failOpen(state.streaming));
-  if (subagent === undefined) state.told = message;
+  if (subagent === undefined) state.lastWhole = message;
   const blocks = content.map(readBlock);
   for (const [index, block] of blocks.entries()) {
     const ordinal = placeOf(message, { block, index, whole: blocks.length > 1 });
     message.next = Math.max(message.next, ordinal + 1);
-    // An interrupted message is told as far as it came.
+    // An interrupted message is reported as far as it came.
     const broken = line.aborted === true || (state.interrupting && subagent === undefined);
     out.push(...onBlock(state, { message, ordinal, block, broken }));
   }
-  // Told as a whole and never streamed: its usage is final, where the stream's would have said so.
+  // Sent as a whole and never streamed: its usage is final, where the stream's would have said so.
   const final = isString(stop_reason) && !message.streamed && line.message.model !== SYNTHETIC;
   if (final && usage !== undefined && usage !== null && subagent === undefined) {
     out.push(...stepUsage(state, { message_id: id ?? null, finish: stop_reason, usage }));
   }
-  // Streamed without a name and told as a whole: what comes next is another message.
+  // Streamed without an id, then sent as a whole: what comes next is another message.
   if (message.id === null && message === state.streaming && !hasOpen(message)) state.streaming = null;
   return out;
 }
@@ -73,7 +73,7 @@ export function onStream(state: State, line: ClaudeStream): Report[] {
     case "message_stop":
       // Whole blocks come before their stop, so what is open now was abandoned
       // (transcripts/claude/midstream-error-event).
-      // The older spelling tells the whole afterwards.
+      // The older spelling sends the whole afterwards.
       return line.type === "stream" ? [] : failOpen(message);
     case "content_block_stop":
     case "ping":
@@ -96,12 +96,12 @@ export function failOpen(message: Message | null): Report[] {
   return out;
 }
 
-/** The message a stream event speaks of; null when it repeats one that was told as a whole. */
+/** The message a stream event speaks of; null when it repeats one that was sent as a whole. */
 function streamed(state: State, line: ClaudeStream): Message | null {
   const named = line.api_message_id === undefined ? undefined : state.messages.get(line.api_message_id);
   if (named !== undefined) return named;
   if (state.streaming !== null) return state.streaming;
-  if (state.told !== null) return null;
+  if (state.lastWhole !== null) return null;
   state.streaming = newMessage({ id: null, subagent: undefined });
   return state.streaming;
 }
@@ -168,7 +168,7 @@ function onBlock(
       return [...out, ...completeCall(state, { message, call: block })];
     }
     case "tool_result":
-      return onToolResult(state, { block, told: undefined, meta: undefined, subagent: message.subagent });
+      return onToolResult(state, { block, returned: undefined, meta: undefined, subagent: message.subagent });
     case "image":
     case "other": {
       // Thinking that the provider keeps to itself is shown as such; other blocks are kept as they are.
@@ -231,7 +231,7 @@ function onBlockDelta(
   { message, index, delta }: { message: Message; index: number; delta: JsonObject },
 ): Report[] {
   const piece = delta.type === "text_delta" ? delta.text : delta.type === "thinking_delta" ? delta.thinking : undefined;
-  // Tool input, signatures and citations are told with the whole block.
+  // Tool input, signatures and citations come with the whole block.
   if (!isString(piece)) return [];
   const part = delta.type === "text_delta" ? ("text" as const) : ("reasoning" as const);
   const out: Report[] = [];

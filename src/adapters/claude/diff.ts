@@ -1,4 +1,4 @@
-/** Unified diffs: from the patch Claude Code tells, or made from the old and the new text where it tells none. */
+/** Unified diffs: from the patch Claude Code sends, or made from the old and the new text where it sends none. */
 import { isNumber, isShape, isString } from "../../dialects/shape.ts";
 
 /** Above it a diff is left out: the arguments of the call hold the same text already. */

@@ -1,4 +1,4 @@
-/** Why the CLI would not start, told on stderr only: said in a sentence that helps. */
+/** Why the CLI would not start, which only stderr shows: an error message that says what to do. */
 import type { Exit } from "../../core/agent-io.ts";
 import type { ErrorInfo } from "../../protocol/events.ts";
 import { ROOT_REFUSED } from "./end.ts";

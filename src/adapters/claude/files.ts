@@ -1,4 +1,4 @@
-/** Which files a tool touched, read from its input and from what Claude Code tells beside the result. */
+/** Which files a tool touched, read from its input and from what Claude Code sends beside the result. */
 
 import { defined } from "../../core/defined.ts";
 import type { JsonObject } from "../../dialects/claude.ts";
@@ -6,9 +6,17 @@ import { isShape, isString, shapeOf } from "../../dialects/shape.ts";
 import type { FileRefPart } from "../../protocol/items.ts";
 import { patchDiff, textDiff } from "./diff.ts";
 
-export function fileRefs({ name, input, told }: { name: string; input: unknown; told: unknown }): FileRefPart[] {
+export function fileRefs({
+  name,
+  input,
+  returned,
+}: {
+  name: string;
+  input: unknown;
+  returned: unknown;
+}): FileRefPart[] {
   if (!isShape(input)) return [];
-  const result = shapeOf(told);
+  const result = shapeOf(returned);
   const path = firstText(result.filePath, result.notebook_path, input.file_path, input.notebook_path);
   if (path === null) return [];
   switch (name) {
@@ -26,13 +34,13 @@ export function fileRefs({ name, input, told }: { name: string; input: unknown; 
   }
 }
 
-interface Told {
+interface FileTool {
   readonly path: string;
   readonly input: JsonObject;
   readonly result: JsonObject;
 }
 
-function written({ path, input, result }: Told): FileRefPart {
+function written({ path, input, result }: FileTool): FileRefPart {
   const before = isString(result.originalFile) ? result.originalFile : "";
   const after = firstText(result.content, input.content) ?? "";
   const diff = patchDiff({ path, hunks: result.structuredPatch }) ?? textDiff({ path, before, after });
@@ -56,7 +64,7 @@ function editDiff({ path, input }: { path: string; input: JsonObject }): string 
   return first + rest.map((hunk) => hunk.split("\n").slice(headerLines).join("\n")).join("");
 }
 
-function notebookDiff({ path, input, result }: Told): string | null {
+function notebookDiff({ path, input, result }: FileTool): string | null {
   const { original_file, updated_file } = result;
   if (isString(original_file) && isString(updated_file)) {
     const whole = textDiff({ path, before: original_file, after: updated_file });

@@ -1,4 +1,4 @@
-/** Claude Code, driven by its real binary. `docs/agents/claude.md` tells how it streams and what each line becomes. */
+/** Claude Code, driven by its real binary. `docs/agents/claude.md` says how it streams and what each line becomes. */
 import { defineAdapter } from "../../core/adapter.ts";
 import { isClaudeLine, isClaudeOnly } from "../../dialects/claude-guard.ts";
 import { binary, capabilities, launch, models } from "./launch.ts";

@@ -53,7 +53,7 @@ export const models: ModelSource = {
 export const nativeMode = (mode: PermissionMode): string => (mode === "bypass" ? "bypassPermissions" : mode);
 
 const environment = {
-  // A start that is refused is told on stdout as a result, not on stderr alone.
+  // A start that is refused is a result on stdout, not on stderr alone.
   CLAUDE_CODE_STARTUP_FAILURE_RESULTS: "1",
   // What a subagent says in the foreground; versions that do not know it ignore it.
   CLAUDE_CODE_FORWARD_SUBAGENT_TEXT: "1",

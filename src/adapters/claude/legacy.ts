@@ -1,4 +1,4 @@
-/** Older versions and stored streams tell tools by lines of their own as well: the same call, so the same item. */
+/** Older versions and stored streams report tools by lines of their own as well: the same call, so the same item. */
 import type { Report } from "../../core/report.ts";
 import type { ClaudeToolResultLine, ClaudeToolUseLine } from "../../dialects/claude.ts";
 import { readBlock } from "../../dialects/claude-guard.ts";
@@ -12,8 +12,8 @@ export function onLegacyUse(state: State, line: ClaudeToolUseLine): Report[] {
   if (block.type !== "tool_use") return [];
   const out: Report[] = [];
   const subagent = subagentOf(state, out, line);
-  const parent = state.told?.parent ?? null;
-  out.push(...completeCall(state, { message: { id: state.told?.id ?? null, parent, subagent }, call: block }));
+  const parent = state.lastWhole?.parent ?? null;
+  out.push(...completeCall(state, { message: { id: state.lastWhole?.id ?? null, parent, subagent }, call: block }));
   return out;
 }
 
@@ -22,7 +22,7 @@ export function onLegacyResult(state: State, line: ClaudeToolResultLine): Report
   if (block.type !== "tool_result") return [];
   const out: Report[] = [];
   const subagent = subagentOf(state, out, line);
-  if (subagent === undefined) state.told = null;
-  out.push(...onToolResult(state, { block, told: undefined, meta: undefined, subagent }));
+  if (subagent === undefined) state.lastWhole = null;
+  out.push(...onToolResult(state, { block, returned: undefined, meta: undefined, subagent }));
   return out;
 }

@@ -46,7 +46,7 @@ export function onSystem(state: State, line: Exclude<ClaudeSystem, ClaudeInit>):
   }
 }
 
-/** What the CLI says of itself at the start of every turn: the session's metadata, of which only changes are told. */
+/** What the CLI says of itself at the start of every turn: the session's metadata. Only changes are reported. */
 export function onInit(line: ClaudeInit): Report[] {
   return [
     {
@@ -73,7 +73,7 @@ function onStatus({ status, permissionMode }: ClaudeStatus): Report[] {
   if (permissionMode !== undefined) {
     out.push({ type: "session", permission_mode: permissionModeOf(permissionMode) ?? permissionMode });
   }
-  // `requesting` is told before every model call: running as before.
+  // `requesting` is sent before every model call: running as before.
   if (status === "compacting") out.push({ type: "state", state: "compacting" });
   else if (status === null && permissionMode === undefined) out.push({ type: "state", state: "running" });
   return out;

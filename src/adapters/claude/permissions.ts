@@ -140,18 +140,18 @@ function askPermission(
 export function questionSeen({
   call,
   input,
-  told,
+  returned,
   output,
   failed,
 }: {
   readonly call: string;
   readonly input: unknown;
-  readonly told: unknown;
+  readonly returned: unknown;
   readonly output: string;
   readonly failed: boolean;
 }): Report[] {
   const questions = questionsIn(shapeOf(input));
-  const given = shapeOf(shapeOf(told).answers);
+  const given = shapeOf(shapeOf(returned).answers);
   const answers = questions.map(({ question, options }) =>
     splitLabels(
       given[question] ?? answerIn(output, question),
@@ -195,7 +195,7 @@ function ask(state: State, { key, call, input }: Asking): Report[] {
   return [{ type: "question", key, questions, call_id: call }];
 }
 
-/** Leaving plan mode needs a person's word: the plan itself was told as a message. */
+/** Leaving plan mode needs a person's word: the plan itself is a message. */
 function askPlan(state: State, { key, call, input }: Asking): Report[] {
   state.asked.set(key, { type: "plan", call, input });
   const question: Question = {

@@ -13,16 +13,16 @@ import { onAgentResult } from "./tasks.ts";
 import { onTodoTool } from "./todos.ts";
 import { toolKind } from "./tools.ts";
 
-interface Told {
+interface ToolReturn {
   readonly block: ClaudeToolResult;
   /** `tool_use_result`: what the tool returned before it was made into text; a string on errors. */
-  readonly told: unknown;
+  readonly returned: unknown;
   /** The entry of `tool_result_meta` for this call. */
   readonly meta: unknown;
   readonly subagent: Subagent | undefined;
 }
 
-export function onToolResult(state: State, { block, told, meta, subagent }: Told): Report[] {
+export function onToolResult(state: State, { block, returned, meta, subagent }: ToolReturn): Report[] {
   const call = block.tool_use_id;
   const tool = state.tools.get(call);
   const failed = block.is_error;
@@ -32,12 +32,12 @@ export function onToolResult(state: State, { block, told, meta, subagent }: Told
   const content: ContentPart[] = [
     defined({ type: "tool_result", call_id: call, output, is_error: failed, exit_code }),
     ...images,
-    ...(failed ? [] : fileRefs({ name, input: tool?.input, told })),
+    ...(failed ? [] : fileRefs({ name, input: tool?.input, returned })),
   ];
   const denied = failed && wasDenied({ meta, output });
   const out: Report[] = denied ? denial(state, { call, output }) : [];
   if (name === "AskUserQuestion" && !state.askedCalls.has(call)) {
-    out.push(...questionSeen({ call, input: tool?.input, told, output, failed }));
+    out.push(...questionSeen({ call, input: tool?.input, returned, output, failed }));
   }
   out.push({
     type: "close",
@@ -48,13 +48,13 @@ export function onToolResult(state: State, { block, told, meta, subagent }: Told
     denied,
   });
   if (!failed && tool !== undefined && tool.subagent === undefined) {
-    out.push(...onTodoTool(state.todos, { name, input: tool.input, told, output }));
+    out.push(...onTodoTool(state.todos, { name, input: tool.input, returned, output }));
   }
-  out.push(...onAgentResult(state, { call, told, failed }));
+  out.push(...onAgentResult(state, { call, returned, failed }));
   return out;
 }
 
-/** A rule said no and no person was asked: told once, by a line of its own or by the result. */
+/** A rule said no and no person was asked: reported once, by a line of its own or by the result. */
 export function denial(state: State, { call, output }: { call: string; output: string }): Report[] {
   if (state.askedCalls.has(call) || state.denials.has(call)) return [];
   state.denials.add(call);
@@ -69,7 +69,7 @@ function exitCodeOf(output: string): number | undefined {
   return code === undefined ? undefined : Number(code);
 }
 
-// The words of versions that do not tell `tool_result_meta`.
+// The words of versions that do not send `tool_result_meta`.
 const DENIALS = [
   "The user doesn't want to proceed with this tool use",
   "The user doesn't want to take this action right now",

@@ -10,7 +10,7 @@ import type { KnownTodo } from "./todos.ts";
 export interface Block {
   readonly key: string;
   readonly type: "text" | "thinking" | "tool";
-  /** Begun by stream events and not yet told as a whole. */
+  /** Begun by stream events and not yet sent as a whole. */
   open: boolean;
 }
 
@@ -68,8 +68,8 @@ export interface State {
   readonly messages: Map<string, Message>;
   /** The message that stream events without an id belong to. */
   streaming: Message | null;
-  /** The last message told as a whole, until a tool result follows: older stream lines may repeat it. */
-  told: Message | null;
+  /** The last message that was sent as a whole, until a tool result follows: older stream lines may repeat it. */
+  lastWhole: Message | null;
   readonly tools: Map<string, Tool>;
   readonly asked: Map<string, Asked>;
   /** Calls of this turn that a person was asked about. */
@@ -82,7 +82,7 @@ export interface State {
   readonly background: Map<string, Background>;
   /** Task id → the call that began it. */
   readonly taskCalls: Map<string, string>;
-  /** Calls that a rule denied and a line of its own has told so. */
+  /** Calls that a rule denied and a line of its own has reported so. */
   readonly denials: Set<string>;
   readonly todos: Map<string, KnownTodo>;
   /** Messages we sent, by uuid, until a result names them. */
@@ -101,7 +101,7 @@ export interface State {
   interrupting: boolean;
   /** We rejected something in a way that ends the turn. */
   rejected: boolean;
-  /** Tokens told by model steps since the last result. */
+  /** Tokens reported by model steps since the last result. */
   counted: Tokens;
   /** Lines with these ids were read: a repeat is ignored. */
   readonly seen: Set<string>;
@@ -113,7 +113,7 @@ export const start = (): State => ({
   working: false,
   messages: new Map(),
   streaming: null,
-  told: null,
+  lastWhole: null,
   tools: new Map(),
   asked: new Map(),
   askedCalls: new Set(),
@@ -166,7 +166,7 @@ export function forgetTurn(state: State): void {
   for (const [call, { subagent }] of state.subagents) if (!living.has(subagent.id)) state.subagents.delete(call);
   state.working = false;
   state.streaming = null;
-  state.told = null;
+  state.lastWhole = null;
   state.denials.clear();
   state.askedCalls.clear();
   state.lastError = null;

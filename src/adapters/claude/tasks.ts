@@ -8,7 +8,7 @@ import type {
   ClaudeTaskNotification,
   ClaudeTaskStarted,
 } from "../../dialects/claude.ts";
-import { isShape, isString } from "../../dialects/shape.ts";
+import { isShape, isString, shapeOf } from "../../dialects/shape.ts";
 import type { Subagent } from "../../protocol/items.ts";
 import type { Background, State } from "./state.ts";
 
@@ -53,7 +53,7 @@ export function onBackgroundTasks(state: State, { tasks }: ClaudeBackgroundTasks
     state.background.delete(id);
   }
   for (const task of tasks) state.background.set(task.task_id, backgroundOf(state, task));
-  out.push(told(state));
+  out.push(backgroundReport(state));
   return out;
 }
 
@@ -61,7 +61,7 @@ export function onTaskNotification(state: State, line: ClaudeTaskNotification): 
   const { task_id, summary } = line;
   const status = line.status === "completed" ? "completed" : "failed";
   const out = endTask(state, { id: task_id, status, summary });
-  if (state.background.delete(task_id)) out.push(told(state));
+  if (state.background.delete(task_id)) out.push(backgroundReport(state));
   state.taskCalls.delete(task_id);
   return out;
 }
@@ -69,9 +69,9 @@ export function onTaskNotification(state: State, line: ClaudeTaskNotification): 
 /** An Agent call has returned: in the foreground its subagent is done, in the background it goes on. */
 export function onAgentResult(
   state: State,
-  { call, told: result, failed }: { call: string; told: unknown; failed: boolean },
+  { call, returned, failed }: { call: string; returned: unknown; failed: boolean },
 ): Report[] {
-  const answer = isShape(result) ? result : {};
+  const answer = shapeOf(returned);
   const task = isString(answer.backgroundTaskId)
     ? answer.backgroundTaskId
     : isString(answer.agentId)
@@ -130,7 +130,9 @@ function endSubagent(state: State, { id, status, summary }: Ended): Report[] {
 /** A command in the background is a status item until it ends; a subagent has one already. */
 function putInBackground(state: State, work: Background): Report[] {
   state.background.set(work.id, work);
-  return work.kind === "command" ? [told(state), { type: "open", item: taskHead(work) }] : [told(state)];
+  return work.kind === "command"
+    ? [backgroundReport(state), { type: "open", item: taskHead(work) }]
+    : [backgroundReport(state)];
 }
 
 const taskKey = (id: string): string => `task/${id}`;
@@ -148,7 +150,7 @@ function backgroundOf(state: State, task: ClaudeTask): Background {
   });
 }
 
-const told = (state: State): Report => ({ type: "background", open: [...state.background.values()] });
+const backgroundReport = (state: State): Report => ({ type: "background", open: [...state.background.values()] });
 
 const isAgent = ({ task_type, subagent_type }: ClaudeTask): boolean =>
   task_type === "local_agent" || subagent_type !== undefined;

@@ -1,4 +1,4 @@
-/** Two kinds of to-do lists: TodoWrite repeats the whole list, the Task tools tell changes only. */
+/** Two kinds of to-do lists: TodoWrite repeats the whole list, the Task tools send changes only. */
 
 import type { Report } from "../../core/report.ts";
 import { isShape, isString, shapeOf } from "../../dialects/shape.ts";
@@ -9,17 +9,17 @@ export interface KnownTodo {
   readonly status: Todo["status"];
 }
 
-interface Told {
+interface TodoCall {
   readonly name: string;
   readonly input: unknown;
-  readonly told: unknown;
+  readonly returned: unknown;
   readonly output: string;
 }
 
 /** What a to-do tool that succeeded changed. */
-export function onTodoTool(todos: Map<string, KnownTodo>, { name, input, told, output }: Told): Report[] {
+export function onTodoTool(todos: Map<string, KnownTodo>, { name, input, returned, output }: TodoCall): Report[] {
   const given = shapeOf(input);
-  const result = shapeOf(told);
+  const result = shapeOf(returned);
   switch (name) {
     case "TodoWrite":
       replace(todos, listOf(result.newTodos ?? given.todos));

@@ -29,7 +29,7 @@ const kinds: Readonly<Record<string, ToolKind>> = {
 
 export const toolKind = (name: string): ToolKind => kinds[name] ?? "tool";
 
-/** The field of the input that tells most, per tool. */
+/** The most informative field of the input, per tool. */
 const titleFields: Readonly<Record<string, readonly string[]>> = {
   Bash: ["command"],
   PowerShell: ["command"],

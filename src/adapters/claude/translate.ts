@@ -106,7 +106,7 @@ function onTurnEnd(state: State, printed: ClaudeResultLine): Report[] {
   const line = readResult(printed);
   const out = wake(state);
   for (const uuid of line.user_message_uuids ?? []) out.push(...sayWaiting(state, uuid));
-  // With --output-format json there is no other line that tells it.
+  // With --output-format json no other line has the session's id.
   if (!line.is_error && line.session_id !== undefined)
     out.push({ type: "session", native_session_id: line.session_id });
   out.push(...onResult(state, line));

@@ -1,4 +1,4 @@
-/** Tokens and cost. A model call is told at its end; the result tells the turn's whole, subagents included. */
+/** Tokens and cost. A model call is counted at its end; the result has the turn's total, subagents included. */
 import type { Report } from "../../core/report.ts";
 import { stepUsage as stepReport } from "../../core/report-builders.ts";
 import { addTokens, noTokens, tokensBeyond } from "../../core/tokens.ts";
@@ -16,8 +16,8 @@ export function stepUsage(
 }
 
 /**
- * What the turn used beyond the model calls told so far. `total_cost_usd` and `modelUsage` grow over the session, go
- * on over a resume and start again after /clear. Newer versions tell the difference; else the machine makes it.
+ * What the turn used beyond the model calls reported so far. `total_cost_usd` and `modelUsage` grow over the session
+ * and its resumes, and start again after /clear. Newer versions send the difference; else the machine computes it.
  */
 export function turnUsage(state: State, line: ClaudeResult): Report[] {
   const since = line.model_usage_since_last_result;

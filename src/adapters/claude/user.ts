@@ -18,9 +18,9 @@ export function onUser(state: State, line: ClaudeUser): Report[] {
   const results = blocks.flatMap((block) => (block.type === "tool_result" ? [block] : []));
   for (const block of results) {
     // `tool_use_result` belongs to the one result of its line.
-    const told = results.length === 1 ? line.tool_use_result : undefined;
+    const returned = results.length === 1 ? line.tool_use_result : undefined;
     const meta = line.tool_result_meta?.filter(isShape).find(({ id }) => id === block.tool_use_id);
-    out.push(...onToolResult(state, { block, told, meta, subagent }));
+    out.push(...onToolResult(state, { block, returned, meta, subagent }));
   }
   if (results.length > 0 && subagent === undefined) out.push(...onToolsDone(state));
   const parts = contentParts(content);
@@ -30,7 +30,7 @@ export function onUser(state: State, line: ClaudeUser): Report[] {
 
 /** Tools have answered: now the CLI takes up what was sent while they ran. Newer versions say so themselves. */
 function onToolsDone(state: State): Report[] {
-  state.told = null;
+  state.lastWhole = null;
   if (!state.working || state.namesMessages) return [];
   const out: Report[] = [];
   while (state.waiting.length > 0) out.push(...sayWaiting(state, null));

@@ -1,4 +1,4 @@
-/** `codex exec --json`, for `convert` only: live, Codex is driven by its app-server, which tells more. */
+/** `codex exec --json`, for `convert` only: live, Codex is driven by its app-server, which reports more. */
 import { defineAdapter } from "../../core/adapter.ts";
 import { noCapabilities } from "../../core/capabilities.ts";
 import { isExecLine } from "../../dialects/codex-exec.ts";

@@ -87,7 +87,7 @@ function commandResult(item: ExecItemOf<"command_execution">, { denied }: { deni
   return { content: [{ ...result, ...defined({ exit_code: exit_code ?? undefined }) }], isError, denied };
 }
 
-/** The paths and what happened to them are told, the diff is not. */
+/** The paths and what happened to them are reported, the diff is not. */
 function fileRef({ path, kind }: { path: string; kind: "add" | "delete" | "update" }): ContentPart {
   return { type: "file_ref", path, action: kind === "update" ? "patch" : "write", change: kind };
 }

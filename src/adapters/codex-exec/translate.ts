@@ -1,4 +1,4 @@
-/** `codex exec --json` → reports. A reduced retelling of the app-server: no deltas, no requests, no call ids. */
+/** `codex exec --json` → reports. A reduced form of the app-server's stream: no deltas, no requests, no call ids. */
 import type { AdapterInput, Send } from "../../core/agent-io.ts";
 import { type Fold, unreachable } from "../../core/fold.ts";
 import type { Report } from "../../core/report.ts";
@@ -19,7 +19,7 @@ import { callPart, isTool, resultParts, type ToolItem } from "./tools.ts";
 
 export interface State {
   thread: string | null;
-  /** Item ids begin again in every process, so they are told apart by the turn. */
+  /** Item ids begin again in every process, so the turn's number is part of the key. */
   turns: number;
   /** Tools at work, by key. */
   readonly running: Set<string>;

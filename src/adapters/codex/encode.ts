@@ -12,12 +12,12 @@ import { turnAccess } from "./launch.ts";
 import { cancelAll } from "./requests.ts";
 import { ownThread, type Purpose, type State, type Thread } from "./state.ts";
 
-interface Told {
+interface TimedCommand {
   readonly command: AgentCommand;
   readonly at: number;
 }
 
-export function encode(state: State, { command, at }: Told): (Report | Send)[] {
+export function encode(state: State, { command, at }: TimedCommand): (Report | Send)[] {
   switch (command.type) {
     case "prompt":
     case "compact":

@@ -36,7 +36,7 @@ export function onInitialized(state: State, at: number): Send[] {
   return [{ type: "send.line", line: notify(state.rpc, { method: "initialized" }) }, ...openThread(state, at)];
 }
 
-/** Two sessions may open one process at the same moment: whoever comes second finds it initialized, or does it. */
+/** Two sessions may open one process at the same moment: the second finds it initialized, or initializes it. */
 export function onInitializeFailed(state: State, failure: RpcFailure, at: number): (Report | Send)[] {
   if (!isLive(state)) return refusedReport(failure);
   return /already initialized/i.test(failure.message) ? openThread(state, at) : onThreadFailed(state, failure, at);
@@ -76,8 +76,8 @@ function threadSettings(options: LaunchOptions) {
 }
 
 /**
- * Codex writes a folder down as trusted in the user's own configuration, unless it is told what to think of it: so it
- * is always told. In one that is not trusted it reads neither configuration nor rules, skills or instructions.
+ * Codex writes a folder down as trusted in the user's own configuration, unless it gets a trust level: so it always
+ * gets one. In a folder that is not trusted it reads neither configuration nor rules, skills or instructions.
  */
 function folderConfig({ path, gitRoot, trusted }: FolderFacts) {
   const level = { trust_level: trusted ? "trusted" : "untrusted" };
@@ -121,7 +121,7 @@ function announce(state: State, result: ThreadResult): Report {
   };
 }
 
-/** No thread, no turn: whoever waits for one is told why. The next prompt tries again. */
+/** No thread, no turn: a turn that waits for one ends with the error. The next prompt tries again. */
 export function onThreadFailed(state: State, failure: RpcFailure, at: number): (Report | Send)[] {
   if (!isLive(state)) return refusedReport(failure);
   if (/not initialized/i.test(failure.message) && !state.introduced) return initialize(state, at);
@@ -129,8 +129,8 @@ export function onThreadFailed(state: State, failure: RpcFailure, at: number): (
   const waited = state.waiting.length > 0;
   state.waiting = [];
   const error = { message: failure.message, code: codeOf(failure), details: { rpc_code: failure.code } };
-  const told: Report = { type: "error", ...error, fatal: true };
-  const reports = afterAnnouncement(state, told);
+  const fatal: Report = { type: "error", ...error, fatal: true };
+  const reports = afterAnnouncement(state, fatal);
   return waited ? [...reports, { type: "end", reason: "error", error }] : reports;
 }
 

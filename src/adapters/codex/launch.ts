@@ -75,7 +75,7 @@ const sandboxTypes = {
   "danger-full-access": "dangerFullAccess",
 } as const;
 
-/** What a thread's own settings are called among us; what has no name there is told as Codex says it. */
+/** Our permission mode for a thread's own settings; settings that match none keep Codex's words. */
 export function permissionMode({
   approvalPolicy,
   sandbox,

@@ -1,4 +1,4 @@
-/** What Codex tells in passing: warnings, hooks, reviews, reroutes. They are status items, never words of the model. */
+/** What Codex reports beside its items: warnings, hooks, reviews, reroutes. Status items, never words of the model. */
 import type { ItemHead, Report } from "../../core/report.ts";
 import { itemHead, whole } from "../../core/report-builders.ts";
 import type { NotificationOf, ParamsOf } from "../../dialects/codex.ts";
@@ -36,8 +36,8 @@ export function onNotice(state: State, line: Notice): Report[] {
       return say("Configuration", together(line.params.summary, line.params.details));
     case "model/rerouted": {
       const { fromModel, toModel, reason } = line.params;
-      const told = say("Model rerouted", `${fromModel} → ${toModel} (${reason})`);
-      return thread?.subagent === null ? [{ type: "session", model: toModel }, ...told] : told;
+      const notices = say("Model rerouted", `${fromModel} → ${toModel} (${reason})`);
+      return thread?.subagent === null ? [{ type: "session", model: toModel }, ...notices] : notices;
     }
     case "modelProvider/authRecoveryStarted":
     case "modelProvider/authRecoveryCompleted":
@@ -76,9 +76,9 @@ export function notice(
 ): Report[] {
   state.notices += 1;
   const key = `notice/${state.at}/${state.notices}`;
-  const told = whole(statusOf({ key, native_item_id: null, thread, label, detail }));
-  if (state.thread !== null) return told;
-  state.early.push(...told);
+  const notices = whole(statusOf({ key, native_item_id: null, thread, label, detail }));
+  if (state.thread !== null) return notices;
+  state.early.push(...notices);
   return [];
 }
 

@@ -195,7 +195,7 @@ function refuseUnknown(state: State, { id, method }: Incoming): (Report | Send)[
   return line === null ? [report] : [report, { type: "send.line", line }];
 }
 
-/** We offer no tools of our own, so none can be called; the model is told in the words of the protocol. */
+/** We offer no tools of our own, so none can be called; the model gets the protocol's error. */
 function refuseTool(state: State, { id, tool }: { id: RpcId; tool: string }): Send[] {
   if (!isLive(state)) return [];
   const text = `There is no tool named ${tool} here.`;

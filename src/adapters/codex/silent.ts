@@ -9,7 +9,7 @@ export const silentNotifications: Readonly<Record<string, string>> = {
   "thread/queue/changed": "Codex's own prompt queue, which we do not use.",
   "thread/project/updated": "Grouping in Codex's own clients.",
   "project/changed": "Grouping in Codex's own clients.",
-  "thread/environment/connected": "The place where commands run; tools tell their directory.",
+  "thread/environment/connected": "The place where commands run; tools have their directory.",
   "thread/environment/disconnected": "The place where commands run; a command that cannot run fails.",
   "thread/compacted": "Said by the contextCompaction item.",
   "item/fileChange/patchUpdated": "The completed item carries the changes.",

@@ -90,7 +90,7 @@ export interface State {
   requested: boolean;
   /** We, or the host of a recording, interrupted the running turn. */
   interrupted: boolean;
-  /** An abort came before Codex told the turn's id. */
+  /** An abort came before Codex sent the turn's id. */
   interruptWhenKnown: boolean;
   /** An approval was answered with `cancel`, which ends the turn. */
   cancelled: boolean;

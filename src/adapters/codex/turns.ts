@@ -96,7 +96,7 @@ function endOf({ interrupted, cancelled }: State, { status, error }: Completed["
   return { type: "end", reason: cancelled && !interrupted ? "rejected" : "aborted" };
 }
 
-/** The turn's diff grows with every change and is repeated after every model call: it is told once, when whole. */
+/** The turn's diff grows with every change and is repeated after every model call: it is reported once, when whole. */
 export function onDiff(state: State, { threadId, diff }: ParamsOf<"turn/diff/updated">): Report[] {
   if (threadOf(state, threadId).subagent === null) state.diff = diff;
   return [];

@@ -8,7 +8,7 @@ import type { State } from "./state.ts";
 /** The event comes soon after the answer, or before it: no more need be known. */
 const GONE_REMEMBERED = 1_000;
 
-/** Whoever asked is told, whatever the answer is. */
+/** Every answer goes back to the caller, errors too. */
 export function answerTo(
   state: State,
   { id, status, body }: { id: string; status: number; body: unknown },
@@ -18,7 +18,7 @@ export function answerTo(
   return ask_id === undefined ? [] : [{ type: "answer", ask_id, status, body }];
 }
 
-/** Only what was asked for: the rest of the answer may be older than what the events have told. */
+/** Only what was asked for: the rest of the answer may be older than the events. */
 export function onChanged(about: "revert" | "unrevert" | "share" | "unshare", info: OpenCodeSession): Report[] {
   switch (about) {
     case "revert":

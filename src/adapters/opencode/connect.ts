@@ -52,7 +52,7 @@ export function onConnected(state: State, options: LaunchOptions): Out {
   return [ask(state, "resume", { method: "GET", path: `/session/${resume}`, vital: true })];
 }
 
-/** Each opening of the stream is told first of all: once our session is there, it was cut in between. */
+/** The first line after the stream opens. If our session is known already, the stream was cut in between. */
 export const onStreamOpened = (state: State): Out => (state.connected && state.root !== null ? reread(state) : []);
 
 interface Answer {
@@ -217,7 +217,7 @@ function isReadMessage(value: unknown): value is ReadMessage {
   return isOpenCodeMessage(value.info) && Array.isArray(value.parts) && value.parts.every(isOpenCodePart);
 }
 
-/** The messages as they stand, told as if their events had come: what is known already is ignored. */
+/** The messages as they are now, read as if their events had come: what is known already is ignored. */
 function onMessages(state: State, { body, at }: { body: unknown; at: number }): Out {
   const read = messagesIn(body);
   return read.slice(firstNew(state, read)).flatMap(({ info, parts }) => {
@@ -231,7 +231,7 @@ function onMessages(state: State, { body, at }: { body: unknown; at: number }): 
   });
 }
 
-/** As it was before its parts were told. */
+/** As it was before its parts were sent. */
 function withoutEnd(info: OpenCodeAssistantMessage): OpenCodeAssistantMessage {
   return info.time === undefined ? info : { ...info, time: { created: info.time.created } };
 }

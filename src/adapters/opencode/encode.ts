@@ -69,7 +69,7 @@ export function ask(
   state.requests += 1;
   const id = `${about}-${state.requests}`;
   state.asked.set(id, about);
-  // A server works for many directories; requests that do not name a session need to be told which.
+  // A server works for many directories; requests that do not name a session must name the directory.
   const directory =
     state.options === null
       ? ""
@@ -89,7 +89,7 @@ export function startTurn(state: State): Report[] {
   state.prompted = true;
   state.abort = "no";
   state.abortIdles = 0;
-  state.toldError = null;
+  state.lastError = null;
   state.foreign = [];
   if (state.root !== null) threadOf(state, state.root).retrying = false;
   return [];

@@ -56,7 +56,7 @@ function onEvent(
 }
 
 /**
- * A part may come before its message: it waits until the message tells whose it is. What goes on as if it were known
+ * A part may come before its message: it waits until the message shows its role. What goes on as if it were known
  * is the assistant's.
  */
 function announce(state: State, { event, at }: { event: OpenCodeSessionEvent; at: number }): Out {

@@ -1,6 +1,6 @@
 /**
- * Requests in a recording: what its client asked of OpenCode tells where turns begin and which idle is an abort's. A
- * recording of Franca's own sessions is read like the session was, because our requests' ids tell what they are about.
+ * Requests in a recording: what its client asked of OpenCode shows where turns begin and which idle is an abort's. A
+ * recording of Franca's own sessions is read like the session was, because our requests' ids say what they are about.
  */
 import type { Report } from "../../core/report.ts";
 import type { OpenCodeRequestLine } from "../../dialects/opencode-stream.ts";

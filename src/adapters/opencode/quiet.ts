@@ -10,7 +10,7 @@ export const quietServerEvents: Readonly<Record<OpenCodeServerEventName, string>
   "server.connected": "the stream is open; a second time it was cut, and the state is read again",
   "server.heartbeat": "a sign of life; after a silence it makes us ask for the status",
   "server.instance.disposed": "a directory's instance was closed; a prompt opens it again",
-  "global.disposed": "the server is going down, which the process tells",
+  "global.disposed": "the server is going down, which the process's exit shows",
   "plugin.added": "loading of a directory",
   "catalog.updated": "loading of a directory",
   "models-dev.refreshed": "the model catalogue",
@@ -20,7 +20,7 @@ export const quietServerEvents: Readonly<Record<OpenCodeServerEventName, string>
   "installation.updated": "OpenCode's own updates",
   "installation.update-available": "OpenCode's own updates",
   "lsp.updated": "language servers",
-  "lsp.client.diagnostics": "language servers; a tool's result tells what matters",
+  "lsp.client.diagnostics": "language servers; a tool's result has what matters",
   "mcp.tools.changed": "the tools of an MCP server",
   "mcp.browser.open.failed": "a login to an MCP server",
   "project.updated": "the project's record",
@@ -43,7 +43,7 @@ export const quietServerEvents: Readonly<Record<OpenCodeServerEventName, string>
   "file.watcher.updated": "names no session; any program may have changed the file",
 };
 
-/** What it says about a session and is told better elsewhere. */
+/** What it says about a session, and other events say better. */
 export const quietSessionEvents = {
   "session.diff": "tool results, patch parts and a revert have the files",
   "command.executed": "the command's prompt is the user message",
@@ -53,12 +53,12 @@ export const quietParts = {
   "step-start": "the step's message has begun already",
   snapshot: "OpenCode's own bookkeeping",
   agent: "the mention is in the prompt's text",
-  retry: "the status tells the retry",
+  retry: "the status has the retry",
 } as const;
 
 const quiet: ReadonlySet<string> = new Set([...Object.keys(quietServerEvents), ...Object.keys(quietSessionEvents)]);
 
-/** These two tell of the stream that all sessions share. */
+/** These two are about the stream that all sessions share. */
 const ofTheStream: ReadonlySet<string> = new Set(["server.connected", "server.heartbeat"]);
 
 /** What a server says of itself would otherwise be kept once per session that shares it. */
@@ -66,7 +66,7 @@ export const isServersOwn = (type: string): boolean => type in quietServerEvents
 
 type Quiet = Exclude<OpenCodePayload, OpenCodeSessionEvent>;
 
-/** Twins of events that were told in the classic form are quiet too. */
+/** Duplicates, in a newer form, of events that came in the classic form are ignored too. */
 export const isQuiet = (payload: OpenCodePayload): payload is Quiet =>
   quiet.has(payload.type) ||
   payload.type === "sync" ||

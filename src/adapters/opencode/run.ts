@@ -1,7 +1,6 @@
 /**
- * `opencode run --format json`, for `convert` only. It tells whole parts and neither permissions nor retries nor an
- * end:
- * a model step that finishes without calling tools is the last one.
+ * `opencode run --format json`, for `convert` only. It has whole parts and neither permissions nor retries nor an
+ * end: a model step that finishes without calling tools is the last one.
  */
 import { defineAdapter } from "../../core/adapter.ts";
 import type { AdapterInput, Exit, Send } from "../../core/agent-io.ts";
@@ -40,7 +39,7 @@ const adapter: Fold<AdapterInput<OpenCodeRunLine>, Report | Send, RunState> = {
   },
 };
 
-/** A run that was told no ends with the call, and says nothing more (the exit code is 0 then). */
+/** A run whose permission was rejected ends with the call, without another line (the exit code is 0 then). */
 function onExit({ session, unexplained }: RunState, { code, signal }: Exit): Report[] {
   if (session.root === null) return [];
   const thread = threadOf(session, session.root);

@@ -61,7 +61,7 @@ export type Part =
       readonly name: string;
       readonly callId: string;
       running: boolean;
-      /** The output so far, as told by the last running update. */
+      /** The output so far, as in the last running update. */
       output: string;
     };
 
@@ -112,7 +112,7 @@ export interface State {
   chosen: { readonly model: string | null; readonly variant: string | null; readonly mode: string | null };
   /** The last model that was really used: a compaction needs one. */
   usedModel: { readonly providerID: string; readonly modelID: string } | null;
-  /** The server tells busy and idle; very old ones only tell idle. */
+  /** The server sends busy and idle; very old ones only send idle. */
   statusSeen: boolean;
   /** A prompt of ours is sent and its turn has not been seen to end. */
   prompted: boolean;
@@ -122,8 +122,8 @@ export interface State {
   abortIdles: number;
   /** A prompt that we did not send, until OpenCode begins to work on it: some are only put into the conversation. */
   foreign: Report[];
-  /** The error that was told last in this busy period. */
-  toldError: string | null;
+  /** The last error that was reported in this busy period. */
+  lastError: string | null;
   /** Commands that wait for our session's id. */
   waiting: AgentCommand[];
   requests: number;
@@ -132,7 +132,7 @@ export interface State {
   readonly asks: Map<string, string>;
   /** What our requests take out of the conversation, by request. */
   readonly removals: Map<string, MessagePlace>;
-  /** What was told to be taken out lately: an answer and an event say it both. */
+  /** Messages and parts removed lately: an answer and an event both report a removal. */
   gone: Set<string>;
   /** We were away and read the state again: deltas of parts that we do not know are torn. */
   rereading: boolean;
@@ -163,7 +163,7 @@ export const startState = (): State => ({
   abort: "no",
   abortIdles: 0,
   foreign: [],
-  toldError: null,
+  lastError: null,
   waiting: [],
   requests: 0,
   asked: new Map(),

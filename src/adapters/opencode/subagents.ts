@@ -9,13 +9,13 @@ import { type State, type Thread, threadOf } from "./state.ts";
 /** How many lines of a child may wait for the call that made it. */
 const HELD_LIMIT = 50;
 
-/** A child session begins. Which call made it is told a little later, by the task tool's own update. */
+/** A child session begins. The task tool's own update, a little later, shows which call made it. */
 export function onChildCreated(state: State, info: OpenCodeSession & { readonly parentID: string }): void {
   if (state.threads.has(info.id)) return;
   state.unlinked.set(info.id, { name: info.agent ?? info.title ?? null, held: [] });
 }
 
-/** The task tool tells which child it runs. */
+/** The child that a task tool runs, from its metadata. */
 export function childOf(part: OpenCodeToolPart): string | null {
   const metadata = part.state.status === "pending" ? undefined : part.state.metadata;
   const id = metadata?.sessionId;
@@ -41,7 +41,7 @@ export function link(
   return waiting?.held ?? [];
 }
 
-/** Whether the line has to wait. A child that works before its call was told of is let go without one. */
+/** Whether the line has to wait. A child that works before its call is known does not wait for it. */
 export function hold(state: State, { child, event }: { child: string; event: OpenCodeSessionEvent }): boolean {
   const waiting = state.unlinked.get(child);
   if (waiting === undefined) return false;

@@ -85,13 +85,13 @@ function startResult(
   ];
 }
 
-/** A running command tells its whole output every time; only what is new is forwarded. */
+/** A running command repeats its whole output every time; only what is new is forwarded. */
 function newOutput(part: OpenCodeToolPart, tool: ToolOpen): Report[] {
   const output = textIn(metadataOf(part.state), "output");
   if (output === null || output === tool.output) return [];
   const before = tool.output;
   tool.output = output;
-  // Long outputs lose their beginning: then the pieces no longer join, and the result will tell the whole.
+  // Long outputs lose their beginning: then the pieces no longer join, and the result will have the whole.
   if (!output.startsWith(before)) return [];
   return [{ type: "delta", key: resultKey(part.id), part: "tool_output", delta: output.slice(before.length) }];
 }
@@ -127,7 +127,7 @@ function finishTool(
 const INVALID_TOOL = "invalid";
 
 /**
- * Quirk: only the words of the error tell who said no (transcripts/opencode/permission-reject, question-reject,
+ * Quirk: only the words of the error show who rejected it (transcripts/opencode/permission-reject, question-reject,
  * denied).
  */
 function denialOf(error: string): "person" | "person-with-words" | "abort" | "rule" | null {
@@ -211,7 +211,7 @@ function filesOf(part: OpenCodeToolPart): ContentPart[] {
   }
 }
 
-/** The input may be relative; what the tool tells of itself is absolute, like the patch part after it. */
+/** The input may be relative; the path in the tool's metadata is absolute, like the patch part after it. */
 function pathIn({ filediff, filepath }: Readonly<Record<string, unknown>>): string | null {
   if (typeof filepath === "string") return filepath;
   if (typeof filediff !== "object" || filediff === null || !("file" in filediff)) return null;
@@ -252,7 +252,7 @@ const changes: ReadonlyMap<unknown, Change> = new Map<unknown, Change>([
   ["move", "move"],
 ]);
 
-/** A patch over several files tells each of them in its metadata. */
+/** A patch over several files lists each of them in its metadata. */
 function patched(metadata: Readonly<Record<string, unknown>>): ContentPart[] {
   const { files } = metadata;
   if (!Array.isArray(files)) return [];

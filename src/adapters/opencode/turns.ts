@@ -1,6 +1,6 @@
 /**
  * When OpenCode is busy and when it is done. Busy comes several times per model step and idle up to twice, so both are
- * edges here: the first idle after a busy is the end, and what it means is told by the last assistant message.
+ * edges here: the first idle after a busy is the end, and the last assistant message shows its reason.
  */
 import type { Send } from "../../core/agent-io.ts";
 import type { EndReport, Report } from "../../core/report.ts";
@@ -40,7 +40,7 @@ export function onBusy(state: State, thread: Thread): (Report | Send)[] {
   thread.error = null;
   thread.rejected = false;
   if (!isRoot(state, thread)) return [...out, ...openSubagent(state, thread)];
-  state.toldError = null;
+  state.lastError = null;
   out.push(...beginUnasked(state));
   if (state.abort === "wanted") out.push(...sendAbort(state));
   return out;
@@ -131,11 +131,11 @@ export function onError(state: State, { thread, error }: { thread: Thread; error
   thread.error = error;
   if (error.name === "MessageAbortedError") return [];
   const info = errorInfo(error);
-  // Quirk: an unknown model is told twice, the second time with a stack (transcripts/opencode/error-unknown-model).
-  const told = info.message.split("\n", 1)[0] ?? "";
+  // Quirk: an unknown model is reported twice, the second time with a stack (transcripts/opencode/error-unknown-model).
+  const summary = info.message.split("\n", 1)[0] ?? "";
   if (isRoot(state, thread)) {
-    if (state.toldError !== null && told.includes(state.toldError)) return [];
-    state.toldError = told;
+    if (state.lastError !== null && summary.includes(state.lastError)) return [];
+    state.lastError = summary;
   }
   const fatal = isRoot(state, thread) && error.name !== "ContextOverflowError";
   return [{ type: "error", message: info.message, code: info.code, details: info.details, fatal }];
