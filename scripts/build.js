@@ -1,12 +1,13 @@
 /**
  * Builds dist/: the CLI and the server for Node (split into chunks, so that a command loads only what it needs),
- * the SDK, the protocol and the rules for any runtime, and their types. `--no-types` leaves the types out.
+ * the SDK, the protocol and the rules for any runtime, their types, and dist-sdk/, the package @franca/sdk.
+ * `--no-types` leaves out the types and the package; `--clean` removes chunks of former builds at once.
  */
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { build } from "esbuild";
-import { builtStamp, root, run, tool } from "./ensure.js";
+import { builtStamp, root } from "./ensure.js";
 
 const dist = join(root, "dist");
 
@@ -21,19 +22,29 @@ const external = ["@photostructure/sqlite", "ai", "@ai-sdk/*", "jiti", "esbuild"
 const requireBanner =
   'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);';
 
+/** Messages of zod in other languages are a tenth of everything, and nothing of ours shows them. */
+const onlyEnglish = {
+  name: "only-english",
+  setup(work) {
+    work.onLoad({ filter: /\/zod\/v4\/locales\/index\.js$/ }, () => ({
+      contents: 'export { default as en } from "./en.js";',
+    }));
+  },
+};
+
 const shared = {
   absWorkingDir: root,
   bundle: true,
   format: "esm",
   target: "node20",
-  sourcemap: true,
+  plugins: [onlyEnglish],
   write: false,
   metafile: true,
   logLevel: "warning",
   outdir: dist,
 };
 
-export const nodeBuild = {
+const nodeBuild = {
   ...shared,
   platform: "node",
   splitting: true,
@@ -45,7 +56,7 @@ export const nodeBuild = {
 };
 
 // One file, loaded whole at its start: it must do its work even when the package was replaced meanwhile.
-export const guardBuild = {
+const guardBuild = {
   ...shared,
   platform: "node",
   minifySyntax: true,
@@ -53,13 +64,26 @@ export const guardBuild = {
 };
 
 // Browser-safe: an import of a Node module fails the build. zod stays outside, so that schemas can be combined.
-export const libraryBuild = {
+const libraryBuild = {
   ...shared,
   platform: "browser",
   target: "es2022",
   external: ["zod"],
-  entryPoints: entries({ sdk: "src/sdk/index.ts", protocol: "src/protocol/index.ts", rules: "src/server/rules.ts" }),
+  entryPoints: entries({ protocol: "src/protocol/index.ts", rules: "src/server/rules.ts" }),
 };
+
+// The client alone, also for `require`. Both packages, franca and @franca/sdk, contain these two files.
+const sdkBuild = {
+  ...shared,
+  platform: "browser",
+  target: "es2022",
+  minifyWhitespace: true,
+  minifySyntax: true,
+  entryPoints: entries({ sdk: "src/sdk/index.ts" }),
+};
+const sdkBuilds = [sdkBuild, { ...sdkBuild, format: "cjs", outExtension: { ".js": ".cjs" } }];
+
+export const builds = [nodeBuild, guardBuild, libraryBuild, ...sdkBuilds];
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
   // esbuild has told its errors already.
@@ -72,15 +96,18 @@ if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
 async function main() {
   const startedAt = new Date();
   const files = [];
-  for (const options of [nodeBuild, guardBuild, libraryBuild]) {
+  for (const options of builds) {
     const { outputFiles } = await build(options);
     files.push(...outputFiles);
   }
   for (const file of files) writeWhole(file);
-  removeOldChunks(new Set(files.map(({ path }) => path)));
+  const keepMs = process.argv.includes("--clean") ? 0 : OLD_CHUNK_MS;
+  removeOldChunks(new Set(files.map(({ path }) => path)), { keepMs });
   if (!process.argv.includes("--no-types")) {
-    rmSync(join(dist, "types"), { recursive: true, force: true });
-    run(tool("tsc"), ["-p", "tsconfig.build.json"]);
+    const { writeTypes } = await import("./build-types.js");
+    await writeTypes(dist);
+    const { writeSdkPackage } = await import("./sdk-package.js");
+    writeSdkPackage(dist);
   }
   writeFileSync(builtStamp, startedAt.toISOString());
   // A source that changed while we built is newer than the build.
@@ -99,11 +126,11 @@ function writeWhole({ path, contents }) {
   renameSync(temporary, path);
 }
 
-function removeOldChunks(current) {
+function removeOldChunks(current, { keepMs }) {
   const chunks = join(dist, "chunks");
   if (!existsSync(chunks)) return;
   for (const name of readdirSync(chunks)) {
     const path = join(chunks, name);
-    if (!current.has(path) && Date.now() - statSync(path).mtimeMs > OLD_CHUNK_MS) rmSync(path);
+    if (!current.has(path) && Date.now() - statSync(path).mtimeMs >= keepMs) rmSync(path);
   }
 }

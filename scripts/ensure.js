@@ -13,7 +13,15 @@ const installedStamp = join(root, "node_modules", ".franca-installed");
 
 /** Written by scripts/build.js when a build is complete. */
 export const builtStamp = join(root, "dist", ".built");
-const buildInputs = ["src", "web", "package.json", "package-lock.json", "scripts/build.js"];
+const buildInputs = [
+  "src",
+  "web",
+  "package.json",
+  "package-lock.json",
+  "scripts/build.js",
+  "scripts/build-types.js",
+  "scripts/schema-types.js",
+];
 
 refuseWindows();
 

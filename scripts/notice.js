@@ -6,7 +6,7 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { build } from "esbuild";
-import { guardBuild, libraryBuild, nodeBuild } from "./build.js";
+import { builds } from "./build.js";
 import { root } from "./ensure.js";
 
 const file = join(root, "NOTICE");
@@ -30,8 +30,8 @@ async function main() {
 /** Folders of the packages that gave at least one byte to a bundle, sorted by their place. */
 export async function bundledPackages() {
   const folders = new Set();
-  for (const options of [nodeBuild, guardBuild, libraryBuild]) {
-    const { metafile } = await build({ ...options, sourcemap: false });
+  for (const options of builds) {
+    const { metafile } = await build(options);
     for (const { inputs } of Object.values(metafile.outputs)) {
       for (const [path, { bytesInOutput }] of Object.entries(inputs)) {
         const folder = /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0];

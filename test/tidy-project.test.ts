@@ -9,7 +9,18 @@ const read = (path: string): string => readFileSync(join(root, path), "utf8");
 
 const Locked = z.object({ integrity: z.string().optional(), resolved: z.string().optional() });
 const LockFile = z.object({ packages: z.record(z.string(), Locked) });
-const PackageFile = z.object({ scripts: z.record(z.string(), z.string()) });
+const PackageFile = z.object({
+  scripts: z.record(z.string(), z.string()),
+  repository: z.object({ type: z.literal("git"), url: z.string() }).optional(),
+  homepage: z.string().optional(),
+  bugs: z.object({ url: z.string() }).optional(),
+});
+const ReleaseFile = z.strictObject({
+  repository: z.string(),
+  homepage: z.string(),
+  bugs: z.string(),
+  security: z.string(),
+});
 
 describe("the lock file", () => {
   const { "": own, ...packages } = LockFile.parse(JSON.parse(read("package-lock.json"))).packages;
@@ -33,6 +44,15 @@ test("CI has a budget for every suite", () => {
   const suites = [...read(".ci/run").matchAll(/^suite \w+ \d+ (\S+)$/gm)].map(([, script = ""]) => script);
   expect(suites).toContain("test");
   expect(scripts.filter((name) => name.startsWith("test:") && !suites.includes(name))).toEqual([]);
+});
+
+test("addresses come from release.json alone (npm run release -- --write-fields)", () => {
+  const release = ReleaseFile.parse(JSON.parse(read("release.json")));
+  const { repository, homepage, bugs } = PackageFile.parse(JSON.parse(read("package.json")));
+  const named = { repository: repository?.url ?? "", homepage: homepage ?? "", bugs: bugs?.url ?? "" };
+  const { security, ...addresses } = release;
+  expect(named).toEqual(addresses);
+  expect(read("SECURITY.md")).toContain(security === "" ? "no contact for reports" : `Write to ${security}.`);
 });
 
 describe("ARCHITECTURE.md", () => {

@@ -33,7 +33,7 @@ export function openDatabase(file: string): Database {
 function loadDriver(): DatabaseModule {
   const require = createRequire(import.meta.url);
   const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
-  if (major < 22 || (major === 22 && minor < 13)) return require("@photostructure/sqlite");
+  if (major < 22 || (major === 22 && minor < 13)) return loadPackage(require);
   // Node says that its SQLite is experimental; our users did not choose it, so it is no news to them.
   const { emitWarning } = process;
   process.emitWarning = () => {};
@@ -41,6 +41,21 @@ function loadDriver(): DatabaseModule {
     return require("node:sqlite");
   } finally {
     process.emitWarning = emitWarning;
+  }
+}
+
+/** An optional dependency: only these versions of Node need it. */
+function loadPackage(require: NodeJS.Require): DatabaseModule {
+  try {
+    return require("@photostructure/sqlite");
+  } catch (error) {
+    const reason = error instanceof Error ? error.message.split("\n")[0] : String(error);
+    throw new ApiError(
+      "storage_error",
+      `Node ${process.versions.node} has no SQLite of its own, and the package @photostructure/sqlite cannot be ` +
+        `loaded (${reason}). Use Node 22.13 or later, or install Franca with its optional dependencies.`,
+      { cause: error },
+    );
   }
 }
 

@@ -1,0 +1,10 @@
+/**
+ * npm's `prepare`: an installation from a git address builds the package here. In a checkout it does so once, after the
+ * first installation; later builds are made when they are needed. Without the tools for it nothing is built.
+ */
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { builtStamp, root, run } from "./ensure.js";
+
+const hasTools = ["esbuild", "typescript"].every((name) => existsSync(join(root, "node_modules", name)));
+if (hasTools && !existsSync(builtStamp)) run(process.execPath, [join(root, "scripts", "build.js")]);
