@@ -149,7 +149,7 @@ function onUser(state: State, item: Item): void {
 }
 
 function userText(part: ContentPart): string {
-  if (part.type === "text") return part.text;
+  if (part.type === "text") return part.ignored === true ? "" : part.text;
   if (part.type === "file_ref") return `[attached file: ${part.path}]`;
   return part.type === "image" ? `[attached image: ${part.path ?? part.mime}]` : "";
 }

@@ -67,8 +67,15 @@ export function sayPrompt(
   out: MachineOutput[],
   { turn, prompt }: { turn: Turn; prompt: Prompt },
 ): void {
-  if (state.capabilities.echoesPrompts) turn.unsaid = prompt;
-  else makeUserItem(state, out, { prompt, rule: "prompt.accepted" });
+  const { echoesPrompts, extras } = state.capabilities;
+  // An echo of the bare words would not say which of them a program wrote.
+  const losesParts = prompt.extras?.parts !== undefined && extras?.includes("parts") !== true;
+  if (echoesPrompts && !losesParts) {
+    turn.unsaid = prompt;
+    return;
+  }
+  const item = makeUserItem(state, out, { prompt, rule: "prompt.accepted" });
+  if (echoesPrompts) turn.madeEcho = item;
 }
 
 /** The agent has not echoed the prompt and goes on: then we say it, and absorb a later echo. */
@@ -86,9 +93,10 @@ function makeUserItem(
   { prompt, rule }: { prompt: Prompt; rule: string },
 ): ItemId | null {
   const key = `prompt/${prompt.prompt_id}`;
+  const texts = prompt.extras?.parts ?? [{ text: prompt.text }];
   const content = [
-    { type: "text" as const, text: prompt.text },
-    ...prompt.attachments.map((one) => ({ type: "file_ref" as const, path: one.path, action: "read" as const })),
+    ...texts.map((part) => ({ type: "text" as const, ...part })),
+    ...prompt.attachments.map((one) => ({ type: "file_ref" as const, ...one, action: "read" as const })),
   ];
   const head = {
     key,

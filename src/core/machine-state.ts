@@ -98,7 +98,7 @@ export interface UsageState {
 export interface MachineState {
   readonly session: SessionId;
   readonly agent: string;
-  readonly capabilities: Pick<Capabilities, "echoesPrompts" | "steer" | "oneTurn">;
+  readonly capabilities: Pick<Capabilities, "echoesPrompts" | "steer" | "oneTurn" | "extras">;
   readonly policy: TurnPolicy;
   at: number;
   /** When the agent last said anything. */

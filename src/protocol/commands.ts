@@ -10,6 +10,15 @@ export interface Attachment {
   readonly filename?: string;
 }
 
+/** A piece of a prompt's text. */
+export interface PromptText {
+  readonly text: string;
+  /** Written by a program for the model, not by the person. */
+  readonly synthetic?: boolean;
+  /** For people only: the agent is not given it. */
+  readonly ignored?: boolean;
+}
+
 export interface Prompt {
   readonly prompt_id: PromptId;
   readonly text: string;
@@ -21,6 +30,8 @@ export interface Prompt {
 
 /** What a prompt may carry beside words and files, for agents that understand it (`capabilities.extras`). */
 export interface PromptExtras {
+  /** The text in parts of different kinds, in order. The words of a prompt say the same, without what is ignored. */
+  readonly parts?: readonly PromptText[];
   /** Instructions for this prompt alone. */
   readonly system?: string;
   /** The shape of the answer: `{type: "json_schema", schema}`. */

@@ -14,7 +14,14 @@ export type ItemStatus = z.infer<typeof ItemStatus>;
 export const ToolKind = z.enum(["command", "file_change", "web_search", "subagent", "note", "tool"]);
 export type ToolKind = z.infer<typeof ToolKind>;
 
-export const TextPart = z.object({ type: z.literal("text"), text: z.string() });
+export const TextPart = z.object({
+  type: z.literal("text"),
+  text: z.string(),
+  /** In a prompt: written by a program for the model, such as an editor's selection; clients need not show it. */
+  synthetic: z.boolean().optional(),
+  /** In a prompt: for people only; the agent was not given it. */
+  ignored: z.boolean().optional(),
+});
 export type TextPart = z.infer<typeof TextPart>;
 
 export const ReasoningPart = z.object({
@@ -52,6 +59,9 @@ export const FileRefPart = z.object({
   diff: z.string().optional(),
   /** What happened to the file, where the agent reports it. */
   change: z.enum(["add", "update", "delete", "move"]).optional(),
+  /** Of a file that came with a prompt, as its sender described it. */
+  mime: z.string().optional(),
+  filename: z.string().optional(),
 });
 export type FileRefPart = z.infer<typeof FileRefPart>;
 

@@ -21,7 +21,7 @@ export const capabilities: Capabilities = {
   permissionModes: ["default", "plan", "acceptEdits", "bypass"],
   forkAt: true,
   asks: ["revert", "unrevert", "share", "unshare", "remove", "note"],
-  extras: ["system", "format", "tools", "command", "subtask", "agent"],
+  extras: ["parts", "system", "format", "tools", "command", "subtask", "agent"],
   // Rules can be added to a session but not taken back, so its permission mode stays as it began.
   set: ["model", "variant", "mode"],
 };

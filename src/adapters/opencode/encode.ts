@@ -118,11 +118,11 @@ function sendPrompt(state: State, { root, prompt }: { root: string; prompt: Prom
 
 function promptBody(state: State, prompt: Prompt) {
   const { model, variant, mode } = state.chosen;
-  const { system = state.options?.system_prompt, format, tools, subtask = [], agent = [] } = prompt.extras ?? {};
+  const { system = state.options?.system_prompt, format, tools, subtask = [], agent = [], parts } = prompt.extras ?? {};
   const others = [...prompt.attachments.map(filePart), ...subtask, ...agent];
-  const text = prompt.text === "" && others.length > 0 ? [] : [{ type: "text", text: prompt.text }];
+  const words = parts ?? (prompt.text === "" && others.length > 0 ? [] : [{ text: prompt.text }]);
   return {
-    parts: [...text, ...others],
+    parts: [...words.map((part) => ({ type: "text", ...part })), ...others],
     ...ownId(prompt),
     ...defined({
       model: model === null ? undefined : splitModel(model),

@@ -135,7 +135,9 @@ const wordsPart = (type: "text" | "reasoning", text: string): ContentPart =>
 function onUserText(state: State, { part, message }: { part: Words; message: Message }): Report[] {
   finishPart(state, { part: part.id, message });
   const added = part.type === "text" && part.synthetic === true;
-  const said = { ...headOf(state, { part, message }), content: [{ type: "text" as const, text: part.text }] };
+  const ignored = part.type === "text" && part.ignored === true ? { ignored: true } : {};
+  const content = [{ type: "text" as const, text: part.text, ...ignored }];
+  const said = { ...headOf(state, { part, message }), content };
   const item = added ? itemHead("system", said) : itemHead("message", { ...said, role: "user" });
   return byUser(state, { message, reports: whole(item) });
 }

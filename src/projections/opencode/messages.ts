@@ -2,7 +2,7 @@
 import type { OpenCodeFilePart, OpenCodeSubtaskPart } from "../../dialects/opencode.ts";
 import { isShape, isString } from "../../dialects/shape.ts";
 import type { EventOf } from "../../protocol/events.ts";
-import type { ContentPart, Item } from "../../protocol/items.ts";
+import type { ContentPart, Item, TextPart } from "../../protocol/items.ts";
 import { describeAssistant, describeUser, type MessageEnd } from "./describe.ts";
 import { follow } from "./ids.ts";
 import { type Conversation, eventId, makeId, type OpenMessage, ownId, type Telling, type TextEntry } from "./state.ts";
@@ -133,7 +133,7 @@ export function tellUser(telling: Telling, { conversation, item }: { conversatio
       subtask !== null
         ? ({ ...base, type: "subtask", ...subtask } as const)
         : part.type === "text"
-          ? ({ ...base, type: "text", text: part.text, ...(synthetic ? { synthetic } : {}) } as const)
+          ? ({ ...base, type: "text", text: part.text, ...markOf(part, { synthetic }) } as const)
           : filePart(part, { base, directory: state.directory });
     if (told === null) continue;
     out.push({
@@ -143,6 +143,15 @@ export function tellUser(telling: Telling, { conversation, item }: { conversatio
     });
   }
 }
+
+/** Who wrote it, and for whom. */
+const markOf = (
+  part: TextPart,
+  { synthetic }: { synthetic: boolean },
+): { readonly synthetic?: boolean; readonly ignored?: boolean } => ({
+  ...(synthetic || part.synthetic === true ? { synthetic: true } : {}),
+  ...(part.ignored === true ? { ignored: true } : {}),
+});
 
 type Subtask = Pick<OpenCodeSubtaskPart, "prompt" | "description" | "agent" | "command">;
 
@@ -169,7 +178,8 @@ export function filePart(
   }
   if (part.type === "file_ref") {
     const url = `file://${absolutePath({ path: part.path, directory })}`;
-    return { ...base, type: "file", mime: "text/plain", url, ...nameOf(part.path) };
+    const { mime = "text/plain", filename } = part;
+    return { ...base, type: "file", mime, url, ...(filename === undefined ? nameOf(part.path) : { filename }) };
   }
   return null;
 }

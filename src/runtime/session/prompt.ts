@@ -40,11 +40,12 @@ export async function prompt(runtime: Runtime, open: OpenSession, request: Promp
 
 /** A request as the turn machine's prompt; what the agent would not understand is refused, never left out. */
 export function promptFrom(runtime: Runtime, open: OpenSession, request: PromptRequest): Prompt {
-  const { text, attachments = [], clientId, extras = {} } = request;
+  const { attachments = [], clientId } = request;
   const { adapter } = open;
+  const { text, extras = {} } = withSystem(open, request);
   for (const name of extraNames) {
-    // The text says the same as a command.
-    if (extras[name] === undefined || name === "command") continue;
+    // The text says the same as a command, and as its parts.
+    if (extras[name] === undefined || name === "command" || name === "parts") continue;
     if (adapter.capabilities.extras?.includes(name) === true) continue;
     const can = whoCan(runtime, (capabilities) => capabilities.extras?.includes(name) === true);
     throw cannot(adapter, `take \`${name}\` with a prompt: ${can}`);
@@ -58,7 +59,17 @@ export function promptFrom(runtime: Runtime, open: OpenSession, request: PromptR
   };
 }
 
+/** Instructions for one prompt stand before its words for an agent that has no other place for them. */
+function withSystem({ adapter }: OpenSession, request: PromptRequest): Pick<PromptRequest, "text" | "extras"> {
+  const { text, extras = {} } = request;
+  const { system, ...others } = extras;
+  if (system === undefined || adapter.capabilities.extras?.includes("system") === true) return { text, extras };
+  const parts = [{ text: system, synthetic: true }, ...(extras.parts ?? [{ text }])];
+  return { text: `${system}\n\n${text}`, extras: { ...others, parts } };
+}
+
 const extraNames = [
+  "parts",
   "system",
   "format",
   "tools",

@@ -4,13 +4,18 @@ import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { defined } from "../../core/defined.ts";
-import type { Attachment, PromptExtras } from "../../protocol/commands.ts";
+import type { Attachment, PromptExtras, PromptText } from "../../protocol/commands.ts";
 import { ApiError } from "../../protocol/errors.ts";
 import { folderName } from "../../runtime/folder-name.ts";
 import type { PromptPart } from "./prompts.ts";
 
 export interface Carried {
+  /** What the agent is given. */
   readonly text: string;
+  /** What a person wrote. */
+  readonly written: string;
+  /** All texts in order, where some of them were not written by a person or are not for the agent. */
+  readonly parts: readonly PromptText[] | null;
   readonly attachments: readonly Attachment[];
   /** Parts that only OpenCode itself understands. */
   readonly own: Pick<PromptExtras, "subtask" | "agent">;
@@ -29,16 +34,17 @@ export const removeAttachments = (place: AttachmentPlace): Promise<void> =>
   rm(folderOf(place), { recursive: true, force: true });
 
 export async function keepAttachments(parts: readonly PromptPart[], place: AttachmentPlace): Promise<Carried> {
-  const texts: string[] = [];
+  const texts: PromptText[] = [];
   const attachments: Attachment[] = [];
   const own = { subtask: parts.filter(isOf("subtask")), agent: parts.filter(isOf("agent")) };
   for (const part of parts) {
     switch (part.type) {
       case "text":
-        if (part.text !== undefined && part.synthetic !== true) texts.push(part.text);
+        texts.push(textOf(part));
         break;
       case "file":
         attachments.push(await attachment(part, place));
+        texts.push(...rangeIn(part));
         break;
       case "subtask":
       case "agent":
@@ -47,16 +53,39 @@ export async function keepAttachments(parts: readonly PromptPart[], place: Attac
         throw new ApiError("not_supported", `A prompt cannot have a part of type ${part.type} here.`);
     }
   }
-  const carries = texts.length + attachments.length + own.subtask.length;
-  if (carries === 0) throw new ApiError("invalid_request", "The prompt is empty.");
+  const given = texts.filter(({ ignored }) => ignored !== true);
+  const carries = given.length + attachments.length + own.subtask.length;
+  if (carries === 0) throw new ApiError("invalid_request", "The prompt is empty: nothing in it is for the agent.");
+  const written = texts.filter(({ synthetic, ignored }) => synthetic !== true && ignored !== true);
   return {
-    text: texts.join("\n"),
+    text: joined(given),
+    written: joined(written),
+    parts: written.length === texts.length ? null : texts,
     attachments,
     own: defined({
       subtask: own.subtask.length === 0 ? undefined : own.subtask,
       agent: own.agent.length === 0 ? undefined : own.agent,
     }),
   };
+}
+
+const joined = (texts: readonly PromptText[]): string => texts.map(({ text }) => text).join("\n");
+
+const textOf = ({ text = "", synthetic, ignored }: PromptPart): PromptText => ({
+  text,
+  ...(synthetic === true ? { synthetic } : {}),
+  ...(ignored === true ? { ignored } : {}),
+});
+
+/** Line ranges of a file are OpenCode's own addition to the url: agents are given them in words. */
+function rangeIn({ url = "", filename }: PromptPart): PromptText[] {
+  if (!url.startsWith("file:")) return [];
+  const query = new URLSearchParams(url.split("?")[1] ?? "");
+  const [start, end] = [Number(query.get("start")), Number(query.get("end"))];
+  if (!Number.isInteger(start) || start < 1) return [];
+  const name = filename ?? withoutQuery(url).split("/").at(-1) ?? url;
+  const lines = Number.isInteger(end) && end > start ? `lines ${start} to ${end}` : `line ${start}`;
+  return [{ text: `Of the attached file ${name}, look at ${lines}.`, synthetic: true }];
 }
 
 const isOf =
@@ -91,7 +120,6 @@ function readable(url: string, read: () => string): string {
   }
 }
 
-/** Line ranges of a file are OpenCode's own addition to the url. */
 const withoutQuery = (url: string): string => url.split("?")[0] ?? url;
 
 const extension = (mime: string): string => {

@@ -22,6 +22,8 @@ const Part = z.looseObject({
   mime: z.string().optional(),
   filename: z.string().optional(),
   name: z.string().optional(),
+  synthetic: z.boolean().optional(),
+  ignored: z.boolean().optional(),
 });
 export type PromptPart = z.infer<typeof Part>;
 
@@ -89,22 +91,27 @@ interface Asked {
 async function ask(call: OpenCodeCall): Promise<Asked | { readonly noted: OpenCodeAnswer }> {
   const body = await call.body(Prompt);
   const view = await choose(call, body);
-  const { text, attachments, own } = await keepAttachments(body.parts, {
+  const { text, written, parts, attachments, own } = await keepAttachments(body.parts, {
     attachments: call.attachments,
     session: view.id,
   });
   const extras = extrasOf(body, own);
   const isPlain = Object.keys(extras).length === 0;
+  const all = { ...extras, ...defined({ parts: parts ?? undefined }) };
   const request = {
     text,
     attachments,
-    ...defined({ extras: isPlain ? undefined : extras, clientId: body.messageID, idempotencyKey: body.messageID }),
+    ...defined({
+      extras: Object.keys(all).length === 0 ? undefined : all,
+      clientId: body.messageID,
+      idempotencyKey: body.messageID,
+    }),
   };
   if (body.noReply === true) return { noted: await note(call, { view, request }) };
   const { title } = await call.sessions.get(view.id, { limit: 0 });
   // An agent that understands more than words names its sessions itself, and others are about to refuse.
-  if (isPlain && title === null && text.trim() !== "") {
-    await call.sessions.update(view.id, { title: titleFrom(text) }, { standIn: true });
+  if (isPlain && title === null && written.trim() !== "") {
+    await call.sessions.update(view.id, { title: titleFrom(written) }, { standIn: true });
   }
   const { promptId } = await call.sessions.prompt(view.id, request);
   return { view, prompt: promptId };
@@ -245,9 +252,17 @@ const INIT_PROMPT = [
   "and what one would otherwise find out the hard way. Keep it short; say only what is true of this project.",
 ].join(" ");
 
+const Init = z.looseObject({
+  providerID: z.string().optional(),
+  modelID: z.string().optional(),
+  messageID: z.string().startsWith("msg").optional(),
+});
+
 async function init(call: OpenCodeCall): Promise<OpenCodeAnswer> {
-  const view = await viewOf(call);
-  const { promptId } = await call.sessions.prompt(view.id, { text: INIT_PROMPT });
+  const { providerID, modelID, messageID } = await call.body(Init);
+  const model = providerID === undefined || modelID === undefined ? undefined : { providerID, modelID };
+  const view = await choose(call, { model });
+  const { promptId } = await call.sessions.prompt(view.id, { text: INIT_PROMPT, ...defined({ clientId: messageID }) });
   await answered(call, { view, prompt: promptId });
   return json(true);
 }
