@@ -74,6 +74,7 @@ const breaks: Readonly<Record<string, readonly [scenario: string, broken: Break]
   "universal.turn-waits": ["permission-once", change("turn.state", "data.state", "compacting")],
   "universal.turn-closed": ["echo", without("item.completed", -1)],
   "universal.turn-reason": ["error", change("turn.ended", "data.error", undefined)],
+  "universal.turn-error": ["error", without("error")],
   "universal.turn-continued": ["echo", (events) => events.toSpliced(-1, 0, continuation(events))],
   "universal.item-lifecycle": ["echo", last("item.delta")],
   "universal.item-status": ["echo", change("item.completed", "data.item.status", "in_progress")],

@@ -209,12 +209,8 @@ function onTerminate(
   finishTurn(state, out, { reason: "aborted", evidence: "signal", error: null, rule: "session.terminate" });
   closeLeftovers(state, out, "session.terminate");
   leaveUnanswered(state, out, "The session has ended.");
-  const { message } = command;
-  const data = {
-    reason: "terminated" as const,
-    terminated_by: command.by,
-    ...defined({ message }),
-  };
+  const { by, message, exit_code, stderr } = command;
+  const data = { reason: "terminated" as const, terminated_by: by, ...defined({ message, exit_code, stderr }) };
   emit(state, out, { type: "session.ended", data }, ours());
   state.ended = true;
 }

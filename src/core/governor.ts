@@ -116,7 +116,9 @@ export function decide(state: GovernorState, policy: FinishTodos, settlement: Se
     prompt: "",
     notable: open.length > 0 || settlement.proposals.length > 0,
   });
-  if (reasons.length === 0) return settle("nothing is left to do");
+  if (reasons.length === 0) {
+    return settle(open.length === 0 ? "nothing is left to do" : `${openCount(open)}, and nobody asked to continue`);
+  }
   const obstacle = obstacleTo(state, settlement, { ...options, limit });
   if (obstacle !== null) return settle(obstacle);
 
@@ -146,7 +148,7 @@ function obstacleTo(state: GovernorState, settlement: Settlement, bounds: Bounds
   if (waiting.queued > 0) return "a prompt waits in the queue";
   if (waiting.background > 0) return "background work is still running";
   if (state.continuations >= bounds.limit) return `the limit of ${bounds.limit} continuations is reached`;
-  if (state.withoutProgress > (bounds.maxWithoutProgress ?? 0)) return "the last continuation closed no todo";
+  if (state.withoutProgress > (bounds.maxWithoutProgress ?? 0)) return withoutProgress(state);
   if ([...state.repeats.values()].some((count) => count >= REPEATS_LIMIT)) {
     return "the same tool call had the same result three times";
   }
@@ -157,9 +159,13 @@ function obstacleTo(state: GovernorState, settlement: Settlement, bounds: Bounds
   return null;
 }
 
+const withoutProgress = ({ withoutProgress: count }: GovernorState): string =>
+  `${count === 1 ? "the last continuation" : `the last ${count} continuations`} closed no more todos than before`;
+
+const openCount = ({ length }: readonly Todo[]): string => `${length} ${length === 1 ? "todo is" : "todos are"} open`;
+
 function wishes(open: readonly Todo[], proposals: readonly Proposal[], use: { readonly todos: boolean }): string[] {
-  const todos =
-    use.todos && open.length > 0 ? [`${open.length} ${open.length === 1 ? "todo is" : "todos are"} open`] : [];
+  const todos = use.todos && open.length > 0 ? [openCount(open)] : [];
   return [...todos, ...proposals.map((proposal) => `${proposal.plugin}: ${proposal.reason}`)];
 }
 

@@ -7,8 +7,17 @@ import { defined } from "./defined.ts";
 import { decide, isGoverned, resetGovernor } from "./governor.ts";
 import { type Proposal, SETTLE_MS } from "./input.ts";
 import { callIdOf, closeItem, failItem, idOf, isTool, openItem, turnPage } from "./items.ts";
-import { emit, type MachineOutput, type MachineState, made, type OpenItem, ours, type Turn } from "./machine-state.ts";
-import type { ItemHead } from "./report.ts";
+import {
+  asReported,
+  emit,
+  type MachineOutput,
+  type MachineState,
+  made,
+  type OpenItem,
+  ours,
+  type Turn,
+} from "./machine-state.ts";
+import type { ErrorReport, ItemHead } from "./report.ts";
 import { dropRequest } from "./requests.ts";
 import { beginTurnUsage } from "./usage.ts";
 
@@ -38,6 +47,7 @@ export function beginTurn(state: MachineState, out: MachineOutput[], { origin, p
     settleBy: null,
     abortedAt: null,
     stopAsked: false,
+    failed: false,
     unsaid: null,
     madeEcho: null,
   };
@@ -261,11 +271,40 @@ export interface Finish {
   readonly rule?: string;
 }
 
+/**
+ * Errors as they are reported. The first fatal one of a turn is its fatal error; a second, or one outside of a turn,
+ * ends nothing and is not fatal.
+ */
+export function reportError(state: MachineState, out: MachineOutput[], error: Omit<ErrorReport, "type">): void {
+  const { message, code, details, fatal: reported } = error;
+  const fatal = reported && state.turn?.failed === false;
+  if (fatal && state.turn !== null) state.turn.failed = true;
+  emit(state, out, { type: "error", data: { message, code, fatal, ...defined({ details }) } });
+}
+
+/** A turn that ends by an error has exactly one fatal error: the agent's, or ours where it reported none. */
+function failTurn(
+  state: MachineState,
+  out: MachineOutput[],
+  { turn, finish }: { turn: Turn; finish: Finish },
+): ErrorInfo {
+  const unknown = `The ${state.agent} agent failed and gave no reason.`;
+  const error = finish.error ?? { message: unknown, code: "agent_error", details: null };
+  if (turn.failed) return error;
+  turn.failed = true;
+  const { message, code, details } = error;
+  const reported = finish.error !== null && finish.evidence === "signal";
+  const data = { message, code, details, fatal: true };
+  emit(state, out, { type: "error", data }, reported ? asReported : made("turn.error"));
+  return error;
+}
+
 /** The one end of a turn: requests are resolved, items closed, then it is said, then the queue goes on. */
 export function finishTurn(state: MachineState, out: MachineOutput[], finish: Finish): void {
   const { turn } = state;
   if (turn === null) return;
   sayUnsaid(state, out);
+  const error = finish.reason === "error" ? failTurn(state, out, { turn, finish }) : finish.error;
   for (const request of [...state.requests.values()]) dropRequest(state, out, { request, rule: "turn.ended" });
   const keepBackground = finish.evidence === "signal" && state.connection === "open";
   for (const item of [...state.ledger.open.values()]) {
@@ -276,7 +315,7 @@ export function finishTurn(state: MachineState, out: MachineOutput[], finish: Fi
     turn_id: turn.id,
     reason: finish.reason,
     evidence: finish.evidence,
-    ...defined({ error: finish.error ?? undefined }),
+    ...defined({ error: error ?? undefined }),
     usage: state.usage.turn,
     background,
   };

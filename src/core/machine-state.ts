@@ -79,6 +79,8 @@ export interface Turn {
   /** When the abort was asked for; the agent is stopped when it does not obey. */
   abortedAt: number | null;
   stopAsked: boolean;
+  /** The fatal error of this turn has been emitted: there is only one. */
+  failed: boolean;
   /** The prompt whose echo we expect, until the agent has said it or we have. */
   unsaid: Prompt | null;
   /** We said the prompt ourselves as this item, so the agent's late echo of it is absorbed. */

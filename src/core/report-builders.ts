@@ -93,8 +93,5 @@ export const stepUsage = (usage: Omit<UsageReport, "type" | "scope" | "mode">): 
   ...usage,
 });
 
-/** The turn ends by an error, which is reported before. */
-export const failedEnd = (error: ErrorInfo): Report[] => [
-  { type: "error", ...error, fatal: true },
-  { type: "end", reason: "error", error, says: true },
-];
+/** The turn ends by an error; the machine emits the error before it. */
+export const failedEnd = (error: ErrorInfo): Report[] => [{ type: "end", reason: "error", error, says: true }];

@@ -65,7 +65,10 @@ export interface CloseReport {
   readonly denied?: boolean | undefined;
 }
 
-/** An error the agent reported. It never ends a turn by itself: `end` does. */
+/**
+ * An error that the agent reported. It never ends a turn by itself: `end` does. `fatal`: the agent gives up because of
+ * it, and its end follows in a later line. An end that carries its error needs none: the machine emits it.
+ */
 export interface ErrorReport {
   readonly type: "error";
   readonly message: string;

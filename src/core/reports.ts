@@ -1,6 +1,5 @@
 /** What each report means for the machine: items are kept, requests asked, and ends are weighed. */
 
-import { defined } from "./defined.ts";
 import { unreachable } from "./fold.ts";
 import { noteTool } from "./governor.ts";
 import { hashHex } from "./hash.ts";
@@ -12,6 +11,7 @@ import {
   holdsEnd,
   isBackground,
   isToolAtWork,
+  reportError,
   sayUnsaid,
   sendCommand,
   settle,
@@ -77,11 +77,8 @@ export function onReport(state: MachineState, out: MachineOutput[], report: Repo
       return settleIfReleased(state, out);
     case "todo":
       return onTodo(state, out, report.todos);
-    case "error": {
-      const { message, code, details, fatal } = report;
-      const data = { message, code, fatal, ...defined({ details }) };
-      return emit(state, out, { type: "error", data });
-    }
+    case "error":
+      return reportError(state, out, report);
     case "unparsed": {
       const data = { error: report.error, location: report.location, raw_hash: hashHex(report.text) };
       return emit(state, out, { type: "agent.unparsed", data }, made());

@@ -81,6 +81,7 @@ const openTurn = (state: MachineState, id: NonNullable<Snapshot["turn"]>["id"]):
   settleBy: null,
   abortedAt: null,
   stopAsked: false,
+  failed: false,
   unsaid: null,
   madeEcho: null,
 });

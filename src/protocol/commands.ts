@@ -1,7 +1,7 @@
 /**
  * What a person, a host or a program asks of a session. Commands enter by one door and are data like everything else.
  */
-import type { PermissionMode } from "./events.ts";
+import type { PermissionMode, StderrExcerpt } from "./events.ts";
 import type { PermissionId, PromptId, QuestionId } from "./ids.ts";
 
 export interface Attachment {
@@ -105,4 +105,11 @@ export type Command =
   | { readonly type: "shell"; readonly command: string }
   | { readonly type: "ask"; readonly ask_id: string; readonly ask: Ask }
   | { readonly type: "stop_continuing" }
-  | { readonly type: "terminate"; readonly by: "user" | "daemon"; readonly message?: string };
+  | {
+      readonly type: "terminate";
+      readonly by: "user" | "daemon";
+      readonly message?: string;
+      /** How the agent's process ended, where it had one. */
+      readonly exit_code?: number | null;
+      readonly stderr?: StderrExcerpt;
+    };

@@ -36,6 +36,11 @@ export const turnRules: readonly Rule<UniversalEvent>[] = [
     check: turnReason,
   },
   {
+    id: "universal.turn-error",
+    says: "A turn that ends with reason `error` has one fatal `error` before its end; no turn has two, and none is outside of a turn.",
+    check: turnError,
+  },
+  {
     id: "universal.turn-continued",
     says: "A continuation belongs to the open turn and stays within its limit.",
     check: turnContinued,
@@ -187,6 +192,22 @@ function turnReason(): Checker<UniversalEvent> {
         out.push(`evidence watchdog with reason ${reason}`);
       }
       return out;
+    },
+  };
+}
+
+function turnError(): Checker<UniversalEvent> {
+  let fatal = 0;
+  return {
+    step(event) {
+      if (event.type === "turn.started") fatal = 0;
+      if (event.type === "error" && event.data.fatal) {
+        fatal += 1;
+        if (event.turn_id === null) return ["a fatal error outside of a turn"];
+        return fatal > 1 ? [`${event.turn_id} has ${fatal} fatal errors`] : [];
+      }
+      const silent = event.type === "turn.ended" && event.data.reason === "error" && fatal === 0;
+      return silent ? [`${event.data.turn_id} ends by an error, and no fatal error was reported`] : [];
     },
   };
 }

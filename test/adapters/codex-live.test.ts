@@ -71,10 +71,7 @@ describe("the handshake", () => {
     agent.answers("initialize", {});
     agent.refuses("thread/resume", "no rollout found for thread id gone");
     const error = { code: "native_session_not_found" };
-    expect(agent.reports).toMatchObject([
-      { type: "error", fatal: true, ...error },
-      { type: "end", reason: "error", error },
-    ]);
+    expect(agent.reports).toMatchObject([{ type: "end", reason: "error", error }]);
     agent.told(prompt("again"));
     expect(methods(agent.sends).at(-1)).toBe("thread/resume");
   });
@@ -103,10 +100,7 @@ describe("the handshake", () => {
     const agent = live();
     agent.told(prompt("hello"));
     agent.step({ type: "tick" }, 3_600_000);
-    expect(agent.reports).toMatchObject([
-      { type: "error", code: "timeout" },
-      { type: "end", reason: "error" },
-    ]);
+    expect(agent.reports).toMatchObject([{ type: "end", reason: "error", error: { code: "timeout" } }]);
   });
 });
 

@@ -92,6 +92,13 @@ describe.each(["memory", "sqlite"] as const)("sessions on the %s log", (store) =
     expect((await sessions.get(id)).nativeSessionId).toBe(native);
   });
 
+  test("the end of a session says how its agent's process ended, where one had", async () => {
+    await turn(sessions, id, "crash 7");
+    await sessions.terminate(id);
+    const ended = await until(sessions, id, { type: "session.ended" });
+    expect(ended.data).toMatchObject({ exit_code: 7, stderr: { head: "It all went wrong.\n" } });
+  });
+
   test("after terminate it can be read and takes nothing more; after delete it is gone and its readers are done", async () => {
     await turn(sessions, id, "echo hello");
     await sessions.terminate(id);

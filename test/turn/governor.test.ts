@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Report } from "../../src/core/report.ts";
 import type { Todo } from "../../src/protocol/events.ts";
+import { TurnId } from "../../src/protocol/ids.ts";
 import type { FinishTodos } from "../../src/protocol/resources.ts";
 import { callReports, closeResult, policy } from "./driver.ts";
 import { type Machine, machine, turnsOf } from "./machine.ts";
@@ -50,6 +51,41 @@ describe("it continues", () => {
   });
 });
 
+const openTurn = ({ state }: Machine): TurnId => state.turn?.id ?? TurnId.parse("none");
+
+/** Why it settled, as it says. */
+const settledBecause = (it: Machine): string[] =>
+  it.drafts.flatMap((draft) =>
+    draft.type === "turn.continued" && draft.data.decision === "settle" ? [draft.data.reason] : [],
+  );
+
+describe("the reason it gives is true", () => {
+  test("todos are open, but neither the session nor a plugin asked to continue", () => {
+    const it = governed(false, { askPlugins: true });
+    it.prompt("work");
+    it.hears(todos("pending", "completed"), end);
+    it.feed({ type: "proposals", turn_id: openTurn(it), proposals: [], at: it.state.at + 1 });
+    expect(settledBecause(it)).toEqual(["1 todo is open, and nobody asked to continue"]);
+  });
+
+  test("several continuations in a row may pass without progress", () => {
+    const it = governed({ maxWithoutProgress: 1, maxContinuations: 20 });
+    it.prompt("work");
+    for (let round = 0; round < 5 && (round === 0 || it.state.turn !== null); round += 1)
+      it.hears(todos("pending"), end);
+    expect(settledBecause(it)).toEqual(["the last 2 continuations closed no more todos than before"]);
+  });
+
+  test("a todo that is opened again and closed again is no progress", () => {
+    const it = governed({ maxContinuations: 20 });
+    it.prompt("work");
+    it.hears(todos("completed", "pending"), end);
+    it.hears(todos("pending", "pending"));
+    it.hears(todos("completed", "pending"), end);
+    expect(settledBecause(it)).toEqual(["the last continuation closed no more todos than before"]);
+  });
+});
+
 describe("it stops", () => {
   test("after one attempt without progress, and says why", () => {
     const it = governed(true);
@@ -58,7 +94,9 @@ describe("it stops", () => {
     it.hears(end);
     expect(continued(it)).toEqual(["turn.continued continue", "turn.continued settle"]);
     expect(it.drafts).toContainEqual(
-      expect.objectContaining({ data: expect.objectContaining({ reason: "the last continuation closed no todo" }) }),
+      expect.objectContaining({
+        data: expect.objectContaining({ reason: "the last continuation closed no more todos than before" }),
+      }),
     );
   });
 

@@ -12,6 +12,8 @@ export interface Observer {
   readonly openRequests: Map<string, string | null>;
   /** The state last told of the open turn. */
   shown: string;
+  /** Fatal errors of the open turn. */
+  fatal: number;
   sessionStarts: number;
   ended: boolean;
 }
@@ -24,6 +26,7 @@ export const startObserver = (): Observer => ({
   closedItems: new Set(),
   openRequests: new Map(),
   shown: "running",
+  fatal: 0,
   sessionStarts: 0,
   ended: false,
 });
@@ -75,7 +78,13 @@ function observeDraft(observer: Observer, draft: Draft): void {
     case "session.ended":
       observer.ended = true;
       return;
+    case "error":
+      if (!draft.data.fatal) return;
+      check(observer.openTurn !== null, "a fatal error is in a turn");
+      observer.fatal += 1;
+      return check(observer.fatal === 1, "a turn has one fatal error");
     case "turn.started":
+      observer.fatal = 0;
       check(observer.openTurn === null, "at most one open turn");
       observer.openTurn = draft.data.turn_id;
       observer.starts += 1;
@@ -120,6 +129,7 @@ function observeEnd(observer: Observer, end: EventOf<"turn.ended">["data"]): voi
   const left = [...observer.openItems.values()];
   check(left.length === 0 || end.background.length > 0, "only background work outlives its turn");
   check(observer.starts === observer.ends, "exactly one end per start");
+  check(end.reason !== "error" || observer.fatal === 1, "an end by error has one fatal error before it");
 }
 
 function check(condition: boolean, promise: string): void {

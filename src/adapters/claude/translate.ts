@@ -129,7 +129,8 @@ function onSynthetic(state: State, line: ClaudeAssistant): Report[] {
     .flatMap((block) => (block.type === "text" ? [block.text] : []))
     .join("\n");
   if (line.is_api_error_message === true || line.error !== undefined) {
-    const code = line.api_error_type ?? line.api_error ?? line.error ?? null;
+    const refused = line.message.stop_reason === "refusal" ? "refusal" : undefined;
+    const code = refused ?? line.api_error_type ?? line.api_error ?? line.error ?? null;
     const status = line.api_error_status ?? null;
     if (line.parent_tool_use_id === null) state.lastError = line.error ?? null;
     return [{ type: "error", message: text, code, details: { status }, fatal: false }];

@@ -1,7 +1,7 @@
 /** `codex exec --json` → reports. A reduced form of the app-server's stream: no deltas, no requests, no call ids. */
 import type { AdapterInput, Send } from "../../core/agent-io.ts";
 import { type Fold, unreachable } from "../../core/fold.ts";
-import type { Report } from "../../core/report.ts";
+import type { EndReport, Report } from "../../core/report.ts";
 import {
   closeCall,
   emptyMessage,
@@ -78,7 +78,7 @@ const cut: ReadonlyMap<string, EndReason> = new Map([
   ["content_filter", "content_filter"],
 ]);
 
-function failed(message: string): Report {
+function failed(message: string): EndReport {
   const [, why] = /^Incomplete response returned, reason: (\w+)/.exec(message) ?? [];
   const reason = cut.get(why ?? "") ?? "error";
   return { type: "end", reason, error: { message, code: why ?? "agent_error", details: null } };
@@ -86,7 +86,10 @@ function failed(message: string): Report {
 
 function onError(message: string): Report[] {
   const [, attempt] = /^Reconnecting\D*(\d+)\s*\/\s*\d+/.exec(message) ?? [];
-  if (attempt === undefined) return [{ type: "error", message, code: "agent_error", fatal: true }];
+  if (attempt === undefined) {
+    const { reason, error } = failed(message);
+    return [{ type: "error", message, code: error?.code ?? null, fatal: reason === "error" }];
+  }
   return [{ type: "state", state: "retrying", attempt: Number(attempt), message, delayMs: 0 }];
 }
 

@@ -21,8 +21,9 @@ export function errorInfo(error: TurnError): ErrorInfo {
   };
 }
 
-export function errorReport(error: TurnError, { fatal }: { fatal: boolean }): ErrorReport {
-  return { type: "error", ...errorInfo(error), fatal };
+/** Fatal when the turn will end by it, and not by a limit that the error names. */
+export function errorReport(error: TurnError, { own }: { own: boolean }): ErrorReport {
+  return { type: "error", ...errorInfo(error), fatal: own && endReason(error) === "error" };
 }
 
 export function failedEnd(error: TurnError | null): EndReport {

@@ -129,9 +129,11 @@ export function onThreadFailed(state: State, failure: RpcFailure, at: number): (
   const waited = state.waiting.length > 0;
   state.waiting = [];
   const error = { message: failure.message, code: codeOf(failure), details: { rpc_code: failure.code } };
-  const fatal: Report = { type: "error", ...error, fatal: true };
-  const reports = afterAnnouncement(state, fatal);
-  return waited ? [...reports, { type: "end", reason: "error", error }] : reports;
+  // Without a prompt that waited for the thread, this is an error outside of a turn.
+  if (!waited) return afterAnnouncement(state, { type: "error", ...error, fatal: false });
+  const { early } = state;
+  state.early = [];
+  return [...early, { type: "end", reason: "error", error }];
 }
 
 /** A request that Codex refused outside of any turn. */

@@ -253,10 +253,7 @@ function onTurnRefused(state: State, failure: RpcFailure): Report[] {
   // A thread that Codex no longer knows is opened again with the next prompt.
   if (codeOf(failure) === "native_session_not_found") state.phase = "none";
   const error = { message: failure.message, code: codeOf(failure), details: { rpc_code: failure.code } };
-  return [
-    { type: "error", ...error, fatal: true },
-    { type: "end", reason: "error", error },
-  ];
+  return [{ type: "end", reason: "error", error }];
 }
 
 function onDisconnected(state: State, at: number): Report[] {

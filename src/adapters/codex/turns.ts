@@ -132,7 +132,7 @@ export function onPlan(state: State, { threadId, plan }: ParamsOf<"turn/plan/upd
 
 export function onError(state: State, { threadId, error, willRetry }: ParamsOf<"error">): Report[] {
   const thread = threadOf(state, threadId);
-  if (!willRetry) return [errorReport(error, { fatal: thread.subagent === null })];
+  if (!willRetry) return [errorReport(error, { own: thread.subagent === null })];
   // The answer begins anew: what was being written is not continued.
   const broken = breakOff(thread);
   endModelStep(thread);

@@ -4,6 +4,7 @@ import type { Send } from "../../core/agent-io.ts";
 import { defined } from "../../core/defined.ts";
 import type { LaunchOptions } from "../../core/launch.ts";
 import type { Report } from "../../core/report.ts";
+import { failedEnd } from "../../core/report-builders.ts";
 import type {
   OpenCodeAssistantMessage,
   OpenCodeMessage,
@@ -127,10 +128,7 @@ function onRefused(state: State, { about, status, body }: { about: Asked; status
   const message = `OpenCode did not take the prompt: it ${said}${reasonIn(body)}.`;
   const code = status === 404 ? "session_not_found" : "prompt_refused";
   const error = { message, code, details: { status, body: body ?? null } };
-  return [
-    { type: "error", message, code, details: error.details, fatal: true },
-    { type: "end", reason: "error", error, says: true },
-  ];
+  return failedEnd(error);
 }
 
 function reasonIn(body: unknown): string {

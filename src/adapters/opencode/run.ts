@@ -55,7 +55,9 @@ function onLine(state: RunState, { line, at }: { line: OpenCodeRunLine; at: numb
   state.unexplained = false;
   switch (line.type) {
     case "error":
-      return [...out, ...onError(session, { thread, error: line.error }), { ...endTurn(session, thread), says: true }];
+      // A run that fails before its first step has begun all the same.
+      out.push({ type: "begin", origin: "user" }, ...onError(session, { thread, error: line.error }));
+      return [...out, endTurn(session, thread)];
     case "step_start":
       thread.error = null;
       thread.rejected = false;

@@ -137,7 +137,8 @@ export function onError(state: State, { thread, error }: { thread: Thread; error
     if (state.lastError !== null && summary.includes(state.lastError)) return [];
     state.lastError = summary;
   }
-  const fatal = isRoot(state, thread) && error.name !== "ContextOverflowError";
+  const ends = !endOfError.has(error.name) && error.name !== "ContextOverflowError";
+  const fatal = isRoot(state, thread) && ends;
   return [{ type: "error", message: info.message, code: info.code, details: info.details, fatal }];
 }
 

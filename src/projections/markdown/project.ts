@@ -33,7 +33,8 @@ export const markdownFold: Fold<UniversalEvent, string, State> = {
       case "turn.state":
         return event.data.state === "retrying" ? [`*Retrying: ${oneLine(event.data.message ?? "")}*\n\n`] : [];
       case "error":
-        return [`**Error:** ${oneLine(event.data.message)}\n\n`];
+        // The turn ends by a fatal error, and that line has its message.
+        return event.data.fatal ? [] : [`**Error:** ${oneLine(event.data.message)}\n\n`];
       case "turn.ended":
         return [onTurnEnded(event)];
       default:

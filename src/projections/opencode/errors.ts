@@ -12,6 +12,7 @@ export function errorOf(
   if (known !== null) return known;
   const word = (code ?? "").toLowerCase();
   if (/context|overflow|prompt_too_long/.test(word)) return { name: "ContextOverflowError", data: { message } };
+  if (/content_filter|refusal/.test(word)) return { name: "ContentFilterError", data: { message } };
   if (/auth|credential|api_key|login/.test(word)) {
     return { name: "ProviderAuthError", data: { providerID: provider, message } };
   }

@@ -310,10 +310,12 @@ function summaryOf({ openSummaries }: State, native: string | undefined): OpenMe
   return null;
 }
 
-/** An error is told when it happens; it never means idle. */
+/** An error is sent when it happens; it never means idle. The fatal one may repeat what was sent as a warning. */
 function onError(telling: Telling, { data }: EventOf<"error">): void {
   const { state } = telling;
   const error = errorOf(data, { provider: modelOf(state).providerID });
-  state.turn.errors.push(messageOf(error));
+  const message = messageOf(error);
+  if (data.fatal && state.turn.errors.includes(message)) return;
+  state.turn.errors.push(message);
   tellError(telling, { session: rootOf(telling).id, error });
 }

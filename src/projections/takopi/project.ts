@@ -95,6 +95,8 @@ function onNote(telling: Telling, { run, event }: { run: Run; event: Notable }):
     case "usage.updated":
       return onUsage(telling, { run, data: event.data });
     case "error":
+      // A fatal error is the error of `completed`.
+      if (event.data.fatal) return;
       return tellNote(telling, {
         run,
         kind: "warning",

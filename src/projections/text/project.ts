@@ -114,7 +114,8 @@ function onRest({ state, event, paint }: Omit<Step, "options">): TextPiece[] {
       );
     }
     case "error":
-      return note(state, `${paint.red("!")} ${clean(event.data.message)}`);
+      // The turn ends by a fatal error, and that line has its message.
+      return event.data.fatal ? [] : note(state, `${paint.red("!")} ${clean(event.data.message)}`);
     case "agent.unparsed":
       return note(state, paint.dim(`! a line of the agent was not understood: ${clean(event.data.error)}`));
     case "session.updated":

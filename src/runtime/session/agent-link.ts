@@ -32,6 +32,8 @@ export interface AgentLink {
   readonly stop: (options: { readonly turnOver: boolean }) => void;
   /** Stops the agent gently. The session gets no further input from it, not even that it disconnected. */
   readonly stopSilently: () => Promise<void>;
+  /** The same, step by step as the turn machine would, for a session that ends; resolves with how its agent ended. */
+  readonly end: () => Promise<Exit | null>;
   /** On a shared connection, the native session whose lines belong to this session. */
   readonly own: (nativeSession: string) => void;
   readonly isOpen: () => boolean;
@@ -57,6 +59,8 @@ interface State {
   ignoresExit: boolean;
   /** The turn machine has asked for a stop and waits for `disconnected`. */
   awaitsExit: boolean;
+  /** How the last connection ended. */
+  exit: Exit | null;
   /** Requests without which the session cannot go on. */
   readonly vital: Set<string>;
 }
@@ -69,6 +73,7 @@ export function openAgentLink(options: AgentLinkOptions): AgentLink {
     ignoresInput: false,
     ignoresExit: false,
     awaitsExit: false,
+    exit: null,
     vital: new Set(),
   };
   const next = (work: () => Promise<void>): Promise<void> => {
@@ -102,6 +107,12 @@ export function openAgentLink(options: AgentLinkOptions): AgentLink {
       state.ignoresInput = true;
       return stop(SWEEP_LADDER);
     },
+    async end() {
+      state.ignoresExit = true;
+      state.ignoresInput = true;
+      await stop();
+      return state.exit;
+    },
     own: (nativeSession) => state.current?.shared?.own(nativeSession),
     isOpen: () => state.current !== null,
     isShared: () => state.current?.shared !== null && state.current !== null,
@@ -117,6 +128,7 @@ interface Connecting {
 async function connect(state: State, { options, launchOptions, generation }: Connecting): Promise<void> {
   if (generation !== state.generation) return;
   state.ignoresInput = false;
+  state.exit = null;
   state.vital.clear();
   const early: Heard[] = [];
   let current: Current | null = null;
@@ -225,6 +237,7 @@ function disconnected(state: State, { options, exit }: { options: AgentLinkOptio
   const { ignoresExit } = state;
   state.ignoresExit = false;
   state.awaitsExit = false;
+  state.exit = exit;
   if (!ignoresExit) options.feed({ type: "disconnected", exit, at: Date.now() });
 }
 

@@ -72,6 +72,7 @@ export function buildOpenSession(runtime: Runtime, options: BuildOptions): OpenS
     nativeSession: snapshot.native_session_id,
     sideRequests: new Map(),
     idleWaiters: [],
+    ending: false,
     closed: false,
   };
   return open;

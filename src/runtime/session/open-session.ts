@@ -28,6 +28,8 @@ export interface OpenSession {
   readonly sideRequests: Map<string, (answer: SideAnswer) => void>;
   /** Who waits until no turn is open. */
   idleWaiters: (() => void)[];
+  /** Its agent is being stopped for good: nothing more is taken. */
+  ending: boolean;
   closed: boolean;
 }
 
@@ -62,4 +64,4 @@ export function untilIdle(open: OpenSession, ms: number): Promise<void> {
   });
 }
 
-export const isEnded = (open: OpenSession): boolean => open.session.snapshot().ended;
+export const isEnded = (open: OpenSession): boolean => open.ending || open.session.snapshot().ended;

@@ -1,4 +1,5 @@
 /** Commands for the turn of an open session: compact and shell, answers to requests, abort, terminate. */
+import { defined } from "../../core/defined.ts";
 import type { Session } from "../../core/session.ts";
 import type { Command } from "../../protocol/commands.ts";
 import { ApiError, hasCode } from "../../protocol/errors.ts";
@@ -56,8 +57,17 @@ export async function abort(open: OpenSession, { clearQueue }: { clearQueue: boo
 export async function terminate(open: OpenSession): Promise<void> {
   if (isEnded(open)) return;
   if (open.link.isShared() && open.session.snapshot().turn !== null) await abortFirst(open);
-  await open.writer.command({ type: "terminate", by: "user" });
-  await open.link.stopSilently();
+  open.ending = true;
+  // The agent goes first, so that the session's end can say how it went.
+  const exit = await open.link.end();
+  try {
+    const known = exit?.code === null ? {} : defined({ exit_code: exit?.code });
+    await open.writer.command({ type: "terminate", by: "user", ...known, ...defined({ stderr: exit?.stderr }) });
+  } catch (error) {
+    open.ending = false;
+    open.writer.feed({ type: "disconnected", exit: exit ?? noExit, at: Date.now() });
+    throw error;
+  }
 }
 
 /** An agent that other sessions share keeps running, so its turn in this session is aborted first. */

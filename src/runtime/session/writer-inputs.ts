@@ -1,5 +1,6 @@
 /** Inputs for the writer's queue, with the secrets we hold redacted before anything is stepped or stored. */
 import type { SessionInput } from "../../core/input.ts";
+import type { StderrExcerpt } from "../../protocol/events.ts";
 import type { Heard } from "../agent/connection/contract.ts";
 import type { Redactor } from "../redact.ts";
 import type { Entry } from "./writer-state.ts";
@@ -30,16 +31,16 @@ export function entryFromAgent(redactor: Redactor, heard: Exclude<Heard, { type:
 
 /** The output of a process that exited is stored too. */
 export function redactInput(redactor: Redactor, input: SessionInput): SessionInput {
+  if (input.type === "command" && input.command.type === "terminate") {
+    return { ...input, command: { ...input.command, ...redactStderr(redactor, input.command) } };
+  }
   if (input.type !== "disconnected") return input;
-  const { stderr, message, ...exit } = input.exit;
-  return {
-    ...input,
-    exit: {
-      ...exit,
-      ...(message === undefined ? {} : { message: redactor.text(message) }),
-      ...(stderr === undefined
-        ? {}
-        : { stderr: { ...stderr, head: redactor.text(stderr.head), tail: redactor.text(stderr.tail) } }),
-    },
-  };
+  const { exit } = input;
+  const message = exit.message === undefined ? {} : { message: redactor.text(exit.message) };
+  return { ...input, exit: { ...exit, ...message, ...redactStderr(redactor, exit) } };
+}
+
+function redactStderr(redactor: Redactor, { stderr }: { readonly stderr?: StderrExcerpt }) {
+  if (stderr === undefined) return {};
+  return { stderr: { ...stderr, head: redactor.text(stderr.head), tail: redactor.text(stderr.tail) } };
 }
