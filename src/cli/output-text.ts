@@ -1,6 +1,14 @@
 /** The text format: the answer on standard output, everything about it on standard error, a spinner on a terminal. */
 import { run as runFold } from "../core/fold.ts";
-import { activityOf, oneLine, paintFor, type TextPiece, textProjection } from "../projections/text/index.ts";
+import {
+  oneLine,
+  openMarkdown,
+  type Paint,
+  paintFor,
+  progressOf,
+  type TextPiece,
+  textProjection,
+} from "../projections/text/index.ts";
 import type { UniversalEvent } from "../protocol/events.ts";
 import type { Output, OutputOptions } from "./output.ts";
 
@@ -10,43 +18,82 @@ const ERASE_LINE = "\r\u001b[2K";
 const MARGIN = 4;
 
 export interface TextOutput extends Output {
-  /** What happened before, prompts included, all of it on standard output. What is shown next goes on from there. */
+  /** What happened before, prompts included, all of it on standard output. What is shown next follows it. */
   readonly past: (events: readonly UniversalEvent[]) => void;
 }
 
-export function openTextOutput({ stdout, stderr, color, prompts }: OutputOptions): TextOutput {
-  const fold = textProjection({ color, prompts });
+export function openTextOutput({ stdout, stderr, color, prompts, detail = "normal" }: OutputOptions): TextOutput {
+  const fold = textProjection({ color, prompts, detail });
   const state = fold.start();
   const running = runFold({ ...fold, start: () => state });
   const paint = paintFor({ color });
-  const spinner = openSpinner({ stderr, label: () => activityOf(state), paint: paint.cyan });
+  const spinner = openSpinner({
+    stderr,
+    label: () => (detail === "quiet" ? null : progressOf(state, Date.now())),
+    paint: paint.cyan,
+  });
+  const answer = openAnswer({ stdout, paint });
   const write = ({ to, text }: TextPiece): void => {
-    if (to === "answer") stdout.write(text);
-    else stderr.write(text);
+    if (to === "answer") return answer.push(text);
+    answer.end();
+    stderr.write(text);
   };
   return {
     past: (events) => {
-      const { step } = textProjection({ color, prompts: true });
-      for (const { text } of events.flatMap((event) => step(state, event))) stdout.write(text);
+      const { step } = textProjection({ color, prompts: true, detail });
+      for (const event of events) {
+        for (const { to, text } of step(state, event)) {
+          if (to === "answer") answer.push(text);
+          else {
+            answer.end();
+            stdout.write(text);
+          }
+        }
+        if (event.type === "item.completed" && state.openLine === null) answer.end();
+      }
     },
     event: (event) => {
       const pieces = running.step(event);
       // Nothing to write: the spinner shows the new activity by itself.
-      if (pieces.length === 0) return;
-      spinner.clear();
+      if (pieces.length > 0) spinner.clear();
       for (const piece of pieces) write(piece);
+      if (event.type === "item.completed" && state.openLine === null) answer.end();
     },
     say: (text) => {
       spinner.clear();
       stderr.write(`${paint.dim(text)}\n`);
     },
+    setDirectory: (directory) => {
+      state.directory = directory;
+    },
     pause: spinner.pause,
     resume: spinner.resume,
     end: () => {
       spinner.stop();
+      answer.end();
       return false;
     },
   };
+}
+
+interface Answer {
+  readonly push: (text: string) => void;
+  /** Whatever is held back is written: something else comes, or the block is complete. */
+  readonly end: () => void;
+}
+
+const DEFAULT_WIDTH = 80;
+const MAX_WIDTH = 100;
+
+/** Markdown is rendered for a terminal; a file or a pipe gets it as the agent wrote it. */
+function openAnswer({ stdout, paint }: { stdout: NodeJS.WriteStream; paint: Paint }): Answer {
+  if (!stdout.isTTY) return { push: (text) => void stdout.write(text), end: () => {} };
+  const width = Math.min(stdout.columns ?? DEFAULT_WIDTH, MAX_WIDTH);
+  const markdown = openMarkdown({ paint, width });
+  const write = (text: string): void => {
+    if (text !== "") stdout.write(text);
+  };
+  return { push: (text) => write(markdown.push(text)), end: () => write(markdown.end()) };
 }
 
 interface Spinner {

@@ -12,6 +12,8 @@ export interface Output {
   readonly resume: () => void;
   /** For a format that needs what happened before the run: it is read and not shown. */
   readonly learn?: (event: UniversalEvent) => void;
+  /** Where the agent works: paths in it are shown from there. */
+  readonly setDirectory?: (directory: string) => void;
   /** The run is over, with the problem that kept it from its end; true when the output itself says how it ended. */
   readonly end: (problem: string | null) => boolean;
 }
@@ -21,6 +23,8 @@ export interface OutputOptions {
   readonly stderr: NodeJS.WriteStream;
   readonly color: boolean;
   readonly prompts: boolean;
+  /** How much of the tools' work is shown. */
+  readonly detail?: "quiet" | "normal" | "verbose";
   readonly agent: string;
   /** The token the run resumes with, as it was given. */
   readonly resume?: string | undefined;

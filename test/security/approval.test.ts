@@ -176,7 +176,9 @@ describe("after it ran", () => {
   const asMarkdown = (command: string): string => replay(markdownFold, ran(command)).join("");
 
   test.each([asText, asMarkdown])("the command is shown beside a description that lies: %o", (render) => {
-    expect(render("rm -rf ~")).toMatch(/^(?:✓ rm -rf ~ · Run the tests|- \*\*bash\*\* `rm -rf ~` · `Run the tests`)$/m);
+    expect(render("rm -rf ~")).toMatch(
+      /^(?:✓ Bash rm -rf ~ · Run the tests(?: · \d+ ms)?|- \*\*bash\*\* `rm -rf ~` · `Run the tests`)$/m,
+    );
   });
 
   test.each(hidden)("a command that %s", (_name, command, seen) => {
@@ -188,11 +190,11 @@ describe("after it ran", () => {
 
   test("the end of a long command is shown, and how much is left out", () => {
     const long = asText(`echo ${"harmless ".repeat(500)}; rm -rf ~`);
-    expect(long).toMatch(/^✓ echo harmless .*… \d+ characters ….*; rm -rf ~ · Run the tests$/m);
+    expect(long).toMatch(/^✓ Bash echo harmless .*… \d+ characters ….*; rm -rf ~ · Run the tests · \d+ ms$/m);
     expect(long).toMatch(/^\? bash: echo harmless .*; rm -rf ~$/m);
     const lines = asText(`cat <<END${"\nharmless".repeat(200)}\nEND\nrm -rf ~`);
     expect(lines).toMatch(
-      /^✓ cat <<END\n {2}harmless$[\s\S]*^ {2}… 183 lines …$[\s\S]*^ {2}rm -rf ~ · Run the tests$/m,
+      /^✓ Bash cat <<END\n {2}harmless$[\s\S]*^ {2}… 183 lines …$[\s\S]*^ {2}rm -rf ~ · Run the tests · \d+ ms$/m,
     );
     expect(asMarkdown("ls\n\n```\nrm -rf ~")).toContain("````sh\nls\n\n```\nrm -rf ~\n````");
   });
@@ -232,7 +234,7 @@ describeNeeding("in a terminal", { missing: hasTmux() ? null : "tmux is not inst
     terminal.keep("command");
     terminal.press("y");
     const next = await terminal.shows(/Allow edit\?[\s\S]*Always:/);
-    expect(next).toMatch(/✓ rm -rf ~\\x1b\[2K\\x1b\[1G\\u202els · Run the tests/);
+    expect(next).toMatch(/✓ Bash rm -rf ~\\x1b\[2K\\x1b\[1G\\u202els · Run the tests/);
     expect(next).toMatch(/^ # Changes$[\s\S]*^\+- All tests pass\.$/m);
     expect(next).toContain("Always: edits of `CHANGELOG.md`, in this session");
     terminal.keep("edit");

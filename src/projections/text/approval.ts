@@ -18,7 +18,7 @@ export function approvalLines({ permission, directory }: ApprovalRequest, paint:
   const { metadata } = permission;
   const input: Shape = isShape(metadata.input) ? metadata.input : { input: metadata.input };
   const found = commandIn(input);
-  const changes = found === null ? changesIn(permission) : NO_CHANGES;
+  const changes = found === null ? changesIn(metadata) : NO_CHANGES;
   const words = [...new Set([...wordsIn(metadata), ...wordsIn(input)])];
   const told = new Set([...changes.fields, ...(found === null ? [] : [found.field])]);
   const isPlain = (name: string, value: unknown): boolean =>
@@ -60,7 +60,7 @@ function commandLines(command: string, paint: Paint): string[] {
   return [`${paint.bold("$")} ${paint.bold(first)}`, ...more.map((line) => `  ${paint.bold(line)}`)];
 }
 
-function diffLines(diff: string, paint: Paint): string[] {
+export function diffLines(diff: string, paint: Paint): string[] {
   const lines = visible(diff.replace(/\n$/, "")).split("\n");
   return lines.map((line) => {
     if (line.startsWith("+")) return paint.green(line);
@@ -78,6 +78,13 @@ function fieldLines(fields: Shape, isShown: (name: string, value: unknown) => bo
   });
 }
 
+/** A change that is asked for or made: the tool's input, and the diff where the agent computed one. */
+export interface ChangeRequest {
+  readonly input: unknown;
+  readonly patterns: readonly string[];
+  readonly diff?: unknown;
+}
+
 interface Changes {
   readonly diffs: readonly string[];
   /** The fields of the input that the diffs show whole. */
@@ -87,20 +94,20 @@ interface Changes {
 const NO_CHANGES: Changes = { diffs: [], fields: [] };
 
 const PATHS = ["file_path", "filePath", "notebook_path", "path"];
-const BEFORE = ["old_string", "oldString"];
-const AFTER = ["new_string", "newString"];
+const BEFORE = ["old_string", "oldString", "old_str"];
+const AFTER = ["new_string", "newString", "new_str"];
 const WHOLE = ["content", "new_source"];
 
 /** The change as a diff: as the agent computed it, else from the old and the new text. */
-function changesIn({ metadata }: Permission): Changes {
-  const input = shapeOf(metadata.input);
+export function changesIn(request: ChangeRequest): Changes {
+  const input = shapeOf(request.input);
   const path = pick(input, PATHS);
   const named = path === null ? [] : [path.name];
-  const file = path?.text ?? metadata.patterns[0] ?? "";
+  const file = path?.text ?? request.patterns[0] ?? "";
   const whole = pick(input, WHOLE);
-  if (isString(metadata.diff)) {
+  if (isString(request.diff)) {
     const told = [pick(input, BEFORE), pick(input, AFTER), whole].flatMap((one) => (one === null ? [] : [one.name]));
-    return { diffs: [metadata.diff], fields: ["diff", ...named, ...told] };
+    return { diffs: [request.diff], fields: ["diff", ...named, ...told] };
   }
   const given = pick(input, ["diff", "patch", "patchText"]);
   if (given !== null) return { diffs: [given.text], fields: [given.name] };

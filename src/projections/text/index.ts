@@ -5,9 +5,10 @@ import type { UniversalEvent } from "../../protocol/events.ts";
 import { type TextState, textProjection } from "./project.ts";
 
 export { type ApprovalRequest, allowedFromNowOn, approvalLines } from "./approval.ts";
-export { activityOf, type TextOptions, type TextPiece, type TextState, textProjection } from "./project.ts";
+export { type MarkdownText, openMarkdown } from "./markdown.ts";
+export { activityOf, progressOf, type TextOptions, type TextPiece, type TextState, textProjection } from "./project.ts";
 export { clean, oneLine, type Paint, paintFor } from "./style.ts";
-export { cost, duration, tokens } from "./summary.ts";
+export { cost, count, duration, tokens } from "./summary.ts";
 
 export const text = defineProjection({
   name: "text",

@@ -25,7 +25,7 @@ export function cost({ cost_usd, priced }: UsageTotal): string | null {
   return `${priced === "partial" ? "at least " : ""}$${cost_usd.toFixed(digits)}`;
 }
 
-function count(value: number): string {
+export function count(value: number): string {
   if (value < 10_000) return String(value);
   if (value < 1_000_000) return `${(value / 1000).toFixed(1)}k`;
   return `${(value / 1_000_000).toFixed(1)}M`;

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { replay } from "../../../src/core/fold.ts";
-import { activityOf, type TextPiece, textProjection } from "../../../src/projections/text/index.ts";
+import { activityOf, progressOf, type TextPiece, textProjection } from "../../../src/projections/text/index.ts";
 import type { UniversalEvent } from "../../../src/protocol/events.ts";
 import { transcriptsFolder } from "../../support/transcripts.ts";
 
@@ -35,7 +35,7 @@ test("a tool is one line, with what it changed", () => {
   const notes = textOf(replay(textProjection(plain), eventsOf("tool")), "note").split("\n");
   expect(notes.filter((line) => line.startsWith("✓")).slice(0, 2)).toEqual([
     expect.stringMatching(/^✓ Read \S+$/),
-    expect.stringMatching(/^✓ Edit \S+ \S+ \+\d+ −\d+$/),
+    expect.stringMatching(/^✓ Edit \S+ \+\d+ −\d+$/),
   ]);
 });
 
@@ -93,4 +93,29 @@ test("colours only when asked for, and prompts only when wanted", () => {
   const coloured = textOf(replay(textProjection({ color: true, prompts: true }), eventsOf("tool")));
   expect(coloured).toContain("\u001b[32m✓\u001b[39m");
   expect(coloured).toContain("›");
+});
+
+test("quiet is the answer alone, and the reason when there is none", () => {
+  const quiet = { ...plain, detail: "quiet" } as const;
+  expect(textOf(replay(textProjection(quiet), eventsOf("tool")), "note")).toBe("");
+  expect(textOf(replay(textProjection(quiet), eventsOf("error")), "note")).toMatch(/^✗ error: .*\n$/);
+});
+
+test("verbose shows what a tool printed and what it changed", () => {
+  const text = textOf(replay(textProjection({ ...plain, detail: "verbose" }), eventsOf("tool")), "note");
+  expect(text).toMatch(/✓ Read \S+\n {2}\S/);
+  expect(text).toMatch(/✓ Edit \S+ \+1 −0\n(?: {2}.*\n)* {2}\+\S/);
+});
+
+test("while waiting: what is going on, seconds, tokens so far, and when the next try is", () => {
+  const fold = textProjection(plain);
+  const state = fold.start();
+  const seen: string[] = [];
+  for (const event of eventsOf("retry")) {
+    fold.step(state, event);
+    const line = progressOf(state, Date.parse(event.time));
+    if (line !== null) seen.push(line);
+  }
+  expect(seen).toContainEqual(expect.stringMatching(/^retrying, try 2 · next try in \d+ s · \d+ s/));
+  expect(textOf(replay(textProjection(plain), eventsOf("retry")))).toMatch(/! try 1 failed: .* · next try in /);
 });
