@@ -44,17 +44,17 @@ export function openModels(options: ModelsOptions): Models {
       if (path === null) return [];
       const key = `${path}\0${statSync(path, { throwIfNoEntry: false })?.mtimeMs}`;
       const known = asked.get(key);
-      if (known !== undefined && known.staleAt > Date.now()) return known.models;
+      if (known !== undefined && known.staleAt > performance.now()) return known.models;
       const models = print(path, {
         args: source.args,
         environment: options.binaries.environment(adapter),
         directory: options.directory,
         signal: closing.signal,
       }).then(source.parse);
-      const entry: Asked = { models: settled(models), staleAt: Date.now() + FRESH_MS };
+      const entry: Asked = { models: settled(models), staleAt: performance.now() + FRESH_MS };
       asked.set(key, entry);
       models.catch((error: unknown) => {
-        entry.staleAt = Date.now() + FAILED_MS;
+        entry.staleAt = performance.now() + FAILED_MS;
         if (!closing.signal.aborted) options.logger.warn("models.not_listed", { agent: adapter.agent, error });
       });
       return entry.models;

@@ -1,7 +1,6 @@
 /** The link from a session to its agent: connected and stopped when the turn machine asks, one after the other. */
 import type { Adapter } from "../../core/adapter.ts";
 import type { Exit, Send } from "../../core/agent-io.ts";
-import type { SessionInput } from "../../core/input.ts";
 import type { Launch, LaunchOptions } from "../../core/launch.ts";
 import { ApiError } from "../../protocol/errors.ts";
 import { type Connection, type Heard, type Listener, noExit, type Opening } from "../agent/connection/contract.ts";
@@ -11,6 +10,7 @@ import { openPipe } from "../agent/connection/pipe.ts";
 import { type Pool, type SharedConnection, sharingKey } from "../agent/connection/shared.ts";
 import { type Rung, SWEEP_LADDER } from "../agent/process-tree.ts";
 import type { InProcessTable } from "../options.ts";
+import type { UntimedInput } from "./writer-inputs.ts";
 
 /** How much of an agent's refusal is reported. */
 const EXCERPT_LENGTH = 500;
@@ -19,7 +19,7 @@ export interface AgentLinkOptions extends Omit<Opening, "listener" | "options"> 
   readonly adapter: Adapter;
   readonly inProcess: InProcessTable;
   readonly pool: Pool;
-  readonly feed: (input: SessionInput) => void;
+  readonly feed: (input: UntimedInput) => void;
   /** Lines and responses; false when the session is behind. */
   readonly receive: (heard: Exclude<Heard, { type: "disconnected" }>) => boolean;
 }
@@ -149,7 +149,7 @@ async function connect(state: State, { options, launchOptions, generation }: Con
   state.current = opened;
   // A stop that came meanwhile runs next and stops it.
   if (generation === state.generation) {
-    options.feed({ type: "connected", first: opened.first, options: launchOptions, at: Date.now() });
+    options.feed({ type: "connected", first: opened.first, options: launchOptions });
   } else state.ignoresInput = true;
   current = opened;
   for (const heard of early) receive(state, { options, heard, current });
@@ -238,7 +238,7 @@ function disconnected(state: State, { options, exit }: { options: AgentLinkOptio
   state.ignoresExit = false;
   state.awaitsExit = false;
   state.exit = exit;
-  if (!ignoresExit) options.feed({ type: "disconnected", exit, at: Date.now() });
+  if (!ignoresExit) options.feed({ type: "disconnected", exit });
 }
 
 interface Stopping {

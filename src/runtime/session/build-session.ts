@@ -66,7 +66,7 @@ export function buildOpenSession(runtime: Runtime, options: BuildOptions): OpenS
     link: linkFor(runtime, options, { writer, logger }),
     settings,
     users: 0,
-    idleSince: Date.now(),
+    idleSince: performance.now(),
     idleTimer: null,
     commits: 0,
     nativeSession: snapshot.native_session_id,

@@ -44,7 +44,7 @@ export function commands(table: OpenSessions): Commands {
     fork: (id, into, { at } = {}) => on(id, (open) => forkSession(table, open, { into, at })),
     sideRequest: (id, request) => on(id, (open) => sideRequest(runtime, open, request)),
     stopContinuing: (id) => on(id, stopContinuing),
-    notice: (id, notice) => on(id, async (open) => open.writer.feed({ type: "notice", ...notice, at: Date.now() })),
+    notice: (id, notice) => on(id, async (open) => open.writer.feed({ type: "notice", ...notice })),
     terminate: (id) => on(id, terminate),
     delete: (id) => deleteSession(table, id),
     prune: (options) => pruneSessions(table, options),

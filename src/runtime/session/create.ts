@@ -73,7 +73,7 @@ async function store(
     };
     const title = create.title === undefined ? {} : { title: create.title };
     try {
-      await open.writer.submit({ type: "opened", metadata, ...title, at: Date.now() });
+      await open.writer.submit({ type: "opened", metadata, ...title });
     } catch (error) {
       // Not acknowledged, so it must not exist: the same id may be used again.
       await deleteStored(table, id);

@@ -39,11 +39,11 @@ async function settle({ options, logger }: Runtime, open: OpenSession, turn_id: 
   const snapshot = open.session.snapshot();
   try {
     const proposals = (await options.settle?.({ session: open.id, turn_id, snapshot, signal })) ?? [];
-    open.writer.feed({ type: "proposals", turn_id, proposals, at: Date.now() });
+    open.writer.feed({ type: "proposals", turn_id, proposals });
   } catch (error) {
     const message = `A plugin failed while the turn was settling: ${error instanceof Error ? error.message : error}`;
     logger.warn("plugin.failed", { session: open.id, error });
-    open.writer.feed({ type: "notice", message, code: "plugin_failed", at: Date.now() });
-    open.writer.feed({ type: "proposals", turn_id, proposals: [], at: Date.now() });
+    open.writer.feed({ type: "notice", message, code: "plugin_failed" });
+    open.writer.feed({ type: "proposals", turn_id, proposals: [] });
   }
 }

@@ -18,6 +18,7 @@ export interface OpenSession {
   settings: SessionSettings;
   /** Calls that are using it now: it is not unloaded meanwhile. */
   users: number;
+  /** By the monotonic clock. */
   idleSince: number;
   idleTimer: NodeJS.Timeout | null;
   /** Groups stored since it was opened. */
@@ -41,7 +42,7 @@ export interface OpenSessions {
 
 /** The session is disconnected at once; its agent is stopped afterwards and no further input comes from it. */
 export function stopAgent(open: OpenSession, exit: Exit): Promise<void> {
-  open.writer.feed({ type: "disconnected", exit, at: Date.now() });
+  open.writer.feed({ type: "disconnected", exit });
   return open.link.stopSilently();
 }
 

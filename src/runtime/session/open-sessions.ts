@@ -82,16 +82,15 @@ async function load(table: OpenSessions, id: SessionId, { runQueue, lost }: Open
   });
   // Stored prompts join the queue of the interrupted turn; its end then runs them in order.
   const queued = runQueue && !snapshot.ended ? await log.queuedPrompts(id) : [];
-  const at = Date.now();
   const feedQueue = (): void => {
     for (const { prompt, delivery } of queued) {
-      open.writer.feed({ type: "command", command: { type: "prompt", prompt, delivery }, at });
+      open.writer.feed({ type: "command", command: { type: "prompt", prompt, delivery } });
     }
   };
   if (snapshot.turn !== null) feedQueue();
   try {
-    if (lost !== undefined) await open.writer.submit({ type: "disconnected", exit: lost, at });
-    else if (isUnfinished(snapshot)) await open.writer.submit({ type: "restarted", at });
+    if (lost !== undefined) await open.writer.submit({ type: "disconnected", exit: lost });
+    else if (isUnfinished(snapshot)) await open.writer.submit({ type: "restarted" });
   } catch (error) {
     closeSession(open);
     throw error;

@@ -65,7 +65,7 @@ export async function terminate(open: OpenSession): Promise<void> {
     await open.writer.command({ type: "terminate", by: "user", ...known, ...defined({ stderr: exit?.stderr }) });
   } catch (error) {
     open.ending = false;
-    open.writer.feed({ type: "disconnected", exit: exit ?? noExit, at: Date.now() });
+    open.writer.feed({ type: "disconnected", exit: exit ?? noExit });
     throw error;
   }
 }

@@ -16,14 +16,14 @@ export function isIdle(open: OpenSession): boolean {
 
 /** One timer per session; activity only moves the moment from which it counts. */
 export function watchIdle(table: OpenSessions, open: OpenSession): void {
-  open.idleSince = Date.now();
+  open.idleSince = performance.now();
   if (open.idleTimer !== null || open.closed) return;
   const { idleMs } = table.runtime;
   const allowed = (): number => (open.link.isOpen() ? idleMs : Math.min(UNLOAD_MS, idleMs));
   const look = (): void => {
     open.idleTimer = null;
     if (open.closed) return;
-    const left = isIdle(open) ? open.idleSince + allowed() - Date.now() : allowed();
+    const left = isIdle(open) ? open.idleSince + allowed() - performance.now() : allowed();
     if (left > 0) open.idleTimer = setTimeout(look, left).unref();
     else void stopOrUnload(table, open);
   };

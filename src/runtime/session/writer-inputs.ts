@@ -8,8 +8,11 @@ import type { Entry } from "./writer-state.ts";
 /** What a queued line takes besides its text, about: many short ones must not fill memory either. */
 const ENTRY_BYTES = 512;
 
-export function entryFromAgent(redactor: Redactor, heard: Exclude<Heard, { type: "disconnected" }>): Entry {
-  const at = Date.now();
+/** An input without its time, which the writer gives. */
+export type UntimedInput = Untimed<SessionInput>;
+type Untimed<Input> = Input extends unknown ? Omit<Input, "at"> : never;
+
+export function entryFromAgent(redactor: Redactor, heard: Exclude<Heard, { type: "disconnected" }>, at: number): Entry {
   switch (heard.type) {
     case "line": {
       const origin = redactor.line(heard);
@@ -30,7 +33,7 @@ export function entryFromAgent(redactor: Redactor, heard: Exclude<Heard, { type:
 }
 
 /** The output of a process that exited is stored too. */
-export function redactInput(redactor: Redactor, input: SessionInput): SessionInput {
+export function redactInput(redactor: Redactor, input: UntimedInput): UntimedInput {
   if (input.type === "command" && input.command.type === "terminate") {
     return { ...input, command: { ...input.command, ...redactStderr(redactor, input.command) } };
   }

@@ -6,6 +6,7 @@ import type { SessionId } from "../../protocol/ids.ts";
 import type { EventLog, SessionSettings } from "../log/contract.ts";
 import type { Logger } from "../logger.ts";
 import type { Redactor } from "../redact.ts";
+import { openClock, type SessionClock } from "./clock.ts";
 import { type Origin, type RecordState, startRecordState } from "./record.ts";
 import type { StepScheduler } from "./step-scheduler.ts";
 
@@ -44,6 +45,7 @@ export interface Waiter {
 }
 
 export interface WriterState extends WriterOptions {
+  readonly clock: SessionClock;
   readonly record: RecordState;
   readonly queue: Entry[];
   /** Bytes in the queue. */
@@ -82,6 +84,7 @@ export function startWriterState(options: WriterOptions): WriterState {
     resume: options.resume,
     onStored: options.onStored,
     onBroken: options.onBroken,
+    clock: openClock(Date.parse(options.session.snapshot().time) || 0),
     record: startRecordState(options.session.snapshot()),
     queue: [],
     queued: 0,

@@ -10,7 +10,7 @@ import type { Heard } from "../agent/connection/contract.ts";
 import type { Append } from "../log/contract.ts";
 import { openRecorder } from "./record.ts";
 import type { StepJob } from "./step-scheduler.ts";
-import { entryFromAgent, redactInput } from "./writer-inputs.ts";
+import { entryFromAgent, redactInput, type UntimedInput } from "./writer-inputs.ts";
 import { type Entry, startWriterState, type Waiter, type WriterOptions, type WriterState } from "./writer-state.ts";
 import { store } from "./writer-storage.ts";
 
@@ -30,11 +30,11 @@ const CAUGHT_UP_BYTES = 512 * 1024;
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 export interface Writer {
-  readonly feed: (input: SessionInput) => void;
+  readonly feed: (input: UntimedInput) => void;
   /** A line or a response of the agent; false when the session is behind. */
   readonly receive: (heard: Exclude<Heard, { type: "disconnected" }>) => boolean;
   /** Feeds an input and resolves when its events are stored. */
-  readonly submit: (input: SessionInput) => Promise<void>;
+  readonly submit: (input: UntimedInput) => Promise<void>;
   /** The same for a command. `check` runs right before the command is stepped and may throw to refuse it. */
   readonly command: (command: Command, check?: (session: Session) => void) => Promise<void>;
   /** The error that blocks the session while the log cannot be written, or null. */
@@ -55,22 +55,25 @@ export function openWriter(options: WriterOptions): Writer {
     state.queued += entry.size;
     if (!state.busy) scheduleStep(state, { job, onlyLines: entry.origin !== null });
   };
-  const submit = (input: SessionInput, check: Entry["check"]): Promise<void> =>
+  const timed = (input: UntimedInput): SessionInput => ({
+    ...redactInput(state.redactor, input),
+    at: state.clock.now(),
+  });
+  const submit = (input: UntimedInput, check: Entry["check"]): Promise<void> =>
     new Promise<void>((resolve, reject) => {
       if (state.storageError !== null) return reject(state.storageError);
-      push({ input: redactInput(state.redactor, input), origin: null, size: 0, check, done: { resolve, reject } });
+      push({ input: timed(input), origin: null, size: 0, check, done: { resolve, reject } });
     });
   scheduleWake(state, push);
   return {
-    feed: (input) =>
-      push({ input: redactInput(state.redactor, input), origin: null, size: 0, check: null, done: null }),
+    feed: (input) => push({ input: timed(input), origin: null, size: 0, check: null, done: null }),
     receive(heard) {
-      push(entryFromAgent(state.redactor, heard));
+      push(entryFromAgent(state.redactor, heard, state.clock.now()));
       state.behind ||= state.queued > BEHIND_BYTES;
       return !state.behind;
     },
     submit: (input) => submit(input, null),
-    command: (command, check) => submit({ type: "command", command, at: Date.now() }, check ?? null),
+    command: (command, check) => submit({ type: "command", command }, check ?? null),
     storageError: () => state.storageError,
     isBusy: () => state.busy || state.queue.length > 0,
     flushed: () =>
@@ -197,9 +200,9 @@ function scheduleWake(state: WriterState, push: (entry: Entry) => void): void {
   const wake = (): void => {
     state.wakeTimer = null;
     state.wakeTime = Number.POSITIVE_INFINITY;
-    const input = { type: "tick" as const, at: Date.now() };
+    const input = { type: "tick" as const, at: state.clock.now() };
     push({ input, origin: null, size: 0, check: null, done: null });
   };
-  const delay = Math.min(Math.max(0, at - Date.now()), LONGEST_TIMER_MS);
+  const delay = Math.min(Math.max(0, at - state.clock.now()), LONGEST_TIMER_MS);
   state.wakeTimer = setTimeout(wake, delay).unref();
 }
