@@ -26,6 +26,8 @@ export interface Capabilities {
   readonly permissionModes: readonly PermissionMode[];
   /** It branches off before any message, not only at the end of a conversation. */
   readonly forkAt?: boolean;
+  /** It takes permission rules and keeps them itself. */
+  readonly permissionRules?: boolean;
   /** What may be asked of it beside turns; nothing when absent. */
   readonly asks?: readonly AskWord[];
   /** What its prompts may carry beside words and files; nothing when absent. */

@@ -1,5 +1,7 @@
 /** What a person or a program asks of a session, turned into turns, answers and words for the agent. */
+
 import type { Command, Prompt } from "../protocol/commands.ts";
+import type { PermissionRule } from "../protocol/resources.ts";
 import { defined } from "./defined.ts";
 import { unreachable } from "./fold.ts";
 import {
@@ -162,12 +164,22 @@ function onSet(state: MachineState, out: MachineOutput[], { change, standIn = fa
     mode: change.mode,
     permission_mode: change.permission_mode,
   });
+  if (change.permission_rules !== undefined) setRules(state, out, change.permission_rules);
   if (Object.keys(data).length === 0) return;
   if (data.title !== undefined && !standIn) state.titleGiven = true;
   for (const [name, value] of Object.entries(data)) state.known.set(name, JSON.stringify(value));
   emit(state, out, { type: "session.updated", data }, standIn ? ours(STAND_IN) : ours());
-  const { title: _title, ...rest } = change;
+  const { title: _title, permission_rules: _rules, ...rest } = change;
   if (Object.keys(rest).length > 0) sendIfOpen(state, out, { type: "set", change: rest });
+}
+
+/** Rules that the agent keeps itself are sent to it; others are the machine's. */
+function setRules(state: MachineState, out: MachineOutput[], rules: readonly PermissionRule[]): void {
+  if (state.capabilities.permissionRules === true) {
+    sendIfOpen(state, out, { type: "set", change: { permission_rules: rules } });
+    return;
+  }
+  state.policy = { ...state.policy, permissionRules: { ...state.policy.permissionRules, rules } };
 }
 
 /** The edge opens the session again with the new agent's adapter: this only writes the change to the log. */

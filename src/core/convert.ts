@@ -4,6 +4,7 @@ import { type SessionId, sessionId } from "../protocol/ids.ts";
 import type { Adapter } from "./adapter.ts";
 import type { Exit } from "./agent-io.ts";
 import { defaultPolicy, type SessionInput, type SessionOutput, type TurnPolicy } from "./input.ts";
+import { noRules } from "./permission-rules.ts";
 import { type Routed, type RouteState, releaseAll, routeLine, sent, startRoutes } from "./route.ts";
 import { openSession, type Session } from "./session.ts";
 
@@ -55,6 +56,7 @@ const policy: TurnPolicy = {
   ...defaultPolicy,
   watchdogMs: WEEK_MS,
   unattended: { policy: "park", deadlineMs: WEEK_MS },
+  permissionRules: noRules,
 };
 
 type Input = Exclude<Recorded, { type: "exit" }>;

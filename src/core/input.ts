@@ -6,6 +6,7 @@ import type { SessionMetadata, UniversalEvent } from "../protocol/events.ts";
 import type { PromptId, TurnId } from "../protocol/ids.ts";
 import type { FinishTodos, Unattended } from "../protocol/resources.ts";
 import type { AdapterInput, Send } from "./agent-io.ts";
+import { noRules, type RulePolicy } from "./permission-rules.ts";
 
 /** What a plugin says when a turn is about to settle. */
 export interface Proposal {
@@ -79,6 +80,8 @@ export interface TurnPolicy {
   /** How long an agent has to obey an abort before it is stopped. */
   readonly abortMs: number;
   readonly unattended: Unattended;
+  /** What is answered before anybody is asked. */
+  readonly permissionRules: RulePolicy;
   readonly finishTodos: FinishTodos;
   /** Plugins want to be asked at settlement. */
   readonly askPlugins: boolean;
@@ -95,6 +98,7 @@ export const defaultPolicy: TurnPolicy = {
   graceMs: 10_000,
   abortMs: 2_000,
   unattended: { policy: "park", deadlineMs: DEADLINE_MS },
+  permissionRules: noRules,
   finishTodos: false,
   askPlugins: false,
 };

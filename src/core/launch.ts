@@ -1,6 +1,7 @@
 /** How an agent is started: what a session asks for, and the launch that follows from it. Data, not a process. */
 import type { Prompt } from "../protocol/commands.ts";
 import type { PermissionMode } from "../protocol/events.ts";
+import type { PermissionRule } from "../protocol/resources.ts";
 
 export interface McpServer {
   readonly command?: string;
@@ -38,6 +39,8 @@ export interface LaunchOptions {
   readonly variant: string | null;
   readonly mode: string | null;
   readonly permission_mode: PermissionMode;
+  /** For agents that keep such rules themselves. */
+  readonly permission_rules?: readonly PermissionRule[];
   readonly system_prompt: string | null;
   readonly mcp: Readonly<Record<string, McpServer>>;
   readonly env: Readonly<Record<string, string>>;

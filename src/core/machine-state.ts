@@ -100,8 +100,8 @@ export interface UsageState {
 export interface MachineState {
   readonly session: SessionId;
   readonly agent: string;
-  readonly capabilities: Pick<Capabilities, "echoesPrompts" | "steer" | "oneTurn" | "extras">;
-  readonly policy: TurnPolicy;
+  readonly capabilities: Pick<Capabilities, "echoesPrompts" | "steer" | "oneTurn" | "extras" | "permissionRules">;
+  policy: TurnPolicy;
   at: number;
   /** When the agent last said anything. */
   heardAt: number;

@@ -12,6 +12,7 @@ import {
   type OpenRequest,
   ours,
 } from "./machine-state.ts";
+import { deniesQuestions, replyByRules } from "./permission-rules.ts";
 import type { PermissionReport, QuestionReport } from "./report.ts";
 
 const statusOf = { once: "accept", always: "accept_for_session", reject: "reject" } as const satisfies Record<
@@ -43,6 +44,13 @@ export function askPermission(state: MachineState, out: MachineOutput[], report:
   state.requests.set(report.key, request);
   emit(state, out, { type: "permission.requested", data });
 
+  const ruled = replyByRules(state.policy.permissionRules, report);
+  if (ruled !== null) {
+    const reply = ruled === "allow" ? "once" : "reject";
+    resolvePermission(state, out, { request, reply, options: ours(`permission_rules.${ruled}`) });
+    const why = reply === "reject" ? { message: "A permission rule of the session denies it." } : {};
+    return { type: "permission.reply", key: report.key, reply, ...why };
+  }
   const reply = unattendedReply(state, report);
   if (reply === null) return null;
   resolvePermission(state, out, {
@@ -73,9 +81,12 @@ export function askQuestion(state: MachineState, out: MachineOutput[], report: Q
   emit(state, out, { type: "question.requested", data });
 
   // Nobody can answer a question by policy: without a person there is only a rejection.
-  if (state.policy.unattended.policy === "park") return null;
-  resolveQuestion(state, out, { request, answers: null, options: ours("unattended.deny") });
-  return { type: "question.reject", key: report.key };
+  const denied = deniesQuestions(state.policy.permissionRules);
+  if (state.policy.unattended.policy === "park" && !denied) return null;
+  const rule = denied ? "permission_rules.deny" : "unattended.deny";
+  resolveQuestion(state, out, { request, answers: null, options: ours(rule) });
+  const why = denied ? { message: "Nobody is there to answer questions." } : {};
+  return { type: "question.reject", key: report.key, ...why };
 }
 
 type PermissionRequest = Extract<OpenRequest, { type: "permission" }>;

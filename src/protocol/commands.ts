@@ -3,6 +3,7 @@
  */
 import type { PermissionMode, StderrExcerpt } from "./events.ts";
 import type { PermissionId, PromptId, QuestionId } from "./ids.ts";
+import type { PermissionRule } from "./resources.ts";
 
 export interface Attachment {
   readonly path: string;
@@ -72,6 +73,7 @@ export interface SessionChange {
   readonly variant?: string;
   readonly mode?: string;
   readonly permission_mode?: PermissionMode;
+  readonly permission_rules?: readonly PermissionRule[];
 }
 
 /** What an agent starts a session with; null for its own choice. */

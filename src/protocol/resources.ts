@@ -35,6 +35,17 @@ export const Unattended = z.strictObject({
 });
 export type Unattended = z.infer<typeof Unattended>;
 
+/** Answers a permission before anybody is asked; of several that match, the last one counts. */
+export const PermissionRule = z.strictObject({
+  /** What is asked about: `bash`, `edit`, `question`, `*`. */
+  permission: z.string().min(1).max(100),
+  /** Of the command, the path or the address: `*` is any characters, `?` is one. */
+  pattern: z.string().min(1).max(500),
+  action: z.enum(["allow", "ask", "deny"]),
+});
+export type PermissionRule = z.infer<typeof PermissionRule>;
+const PermissionRules = z.array(PermissionRule).max(200);
+
 export const FinishTodos = z.union([
   z.boolean(),
   z.strictObject({
@@ -65,6 +76,7 @@ export const CreateSession = z.strictObject({
   systemPrompt: z.string().optional(),
   watchdogMs: z.number().int().min(100).max(MAX_WATCHDOG_MS).optional(),
   unattended: Unattended.optional(),
+  permissionRules: PermissionRules.optional(),
   finishTodos: FinishTodos.optional(),
   nativeSessionId: z.string().min(1).optional(),
 });
@@ -76,6 +88,8 @@ export const UpdateSession = z.strictObject({
   variant: z.string().min(1).optional(),
   agentMode: z.string().min(1).optional(),
   permissionMode: PermissionMode.optional(),
+  /** All of them: those that are not named are gone. */
+  permissionRules: PermissionRules.optional(),
 });
 export type UpdateSession = z.infer<typeof UpdateSession>;
 
@@ -140,6 +154,7 @@ export const SessionDetail = SessionSummary.extend({
   revert: Revert.nullable(),
   /** Where others can read it. */
   share: Share.nullable(),
+  permissionRules: z.array(PermissionRule).readonly(),
   items: z.array(Item).readonly(),
 });
 export type SessionDetail = z.infer<typeof SessionDetail>;

@@ -20,6 +20,7 @@ export const capabilities: Capabilities = {
   echoesPrompts: true,
   permissionModes: ["default", "plan", "acceptEdits", "bypass"],
   forkAt: true,
+  permissionRules: true,
   asks: ["revert", "unrevert", "share", "unshare", "remove", "note"],
   extras: ["parts", "system", "format", "tools", "command", "subtask", "agent"],
   // Rules can be added to a session but not taken back, so its permission mode stays as it began.

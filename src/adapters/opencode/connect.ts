@@ -23,7 +23,7 @@ import {
   isOpenCodeStatus,
 } from "../../dialects/opencode-stream.ts";
 import { answerTo, onChanged, onRemoval } from "./asks.ts";
-import { ask, chosenFrom, encode, permissionRules } from "./encode.ts";
+import { ask, chosenFrom, encode, rulesOf } from "./encode.ts";
 import { onPayload, sessionReport } from "./events.ts";
 import { onNoted } from "./notes.ts";
 import { addMessage } from "./parts.ts";
@@ -42,7 +42,7 @@ export function onConnected(state: State, options: LaunchOptions): Out {
   state.chosen = chosenFrom(options);
   const { resume } = options;
   if (resume === null) {
-    const permission = permissionRules(options.permission_mode);
+    const permission = rulesOf(options);
     const body = defined({ permission: permission.length === 0 ? undefined : permission });
     return [ask(state, "create", { path: "/session", body, vital: true })];
   }
@@ -150,7 +150,7 @@ function onCreated(state: State, info: OpenCodeSession): Out {
 /** The session is still there. Rules are added to those it has, so only missing ones are sent. */
 function onResumed(state: State, info: OpenCodeSession): Out {
   const out: Out = [sessionReport(state, info)];
-  const wanted = permissionRules(state.options?.permission_mode ?? "default");
+  const wanted = state.options === null ? [] : rulesOf(state.options);
   const permission = wanted.filter((rule) => !(info.permission ?? []).some((one) => isSameRule(one, rule)));
   const path = `/session/${info.id}`;
   if (!state.connected) return out;

@@ -226,7 +226,9 @@ function set(state: State, change: SessionChange): Send[] {
     variant: change.variant ?? variant,
     mode: change.mode ?? mode,
   };
-  return [];
+  const { permission_rules: permission } = change;
+  if (permission === undefined || state.root === null) return [];
+  return [ask(state, "other", { method: "PATCH", path: `/session/${state.root}`, body: { permission } })];
 }
 
 function compact(state: State, root: string): Out {
@@ -256,6 +258,12 @@ export function permissionRules(mode: PermissionMode): readonly OpenCodePermissi
       return unreachable(mode);
   }
 }
+
+/** Those of the mode, then those that the session was given: the last one counts. */
+export const rulesOf = ({
+  permission_mode,
+  permission_rules = [],
+}: LaunchOptions): readonly OpenCodePermissionRule[] => [...permissionRules(permission_mode), ...permission_rules];
 
 /** Files that run code are asked for even where edits are accepted. */
 const askForProtected = protectedWildcards.map(

@@ -1,6 +1,7 @@
 /** Builds an open session from its stored state: fold, writer and agent link, connected to each other. */
 import type { Adapter } from "../../core/adapter.ts";
 import { defaultPolicy, type TurnPolicy } from "../../core/input.ts";
+import { noRules } from "../../core/permission-rules.ts";
 import { openSession } from "../../core/session.ts";
 import type { Snapshot } from "../../core/snapshot.ts";
 import type { SessionId } from "../../protocol/ids.ts";
@@ -33,7 +34,7 @@ export function buildOpenSession(runtime: Runtime, options: BuildOptions): OpenS
   const session = openSession({
     sessionId: id,
     adapter,
-    policy: policyOf(runtime, settings),
+    policy: policyOf(runtime, options),
     snapshot,
     nativeLines,
     foreign: create.nativeSessionId !== undefined,
@@ -78,12 +79,14 @@ export function buildOpenSession(runtime: Runtime, options: BuildOptions): OpenS
   return open;
 }
 
-function policyOf({ options }: Runtime, { create }: SessionSettings): TurnPolicy {
+function policyOf({ options }: Runtime, { adapter, settings: { create } }: BuildOptions): TurnPolicy {
+  const keepsRules = adapter.capabilities.permissionRules === true;
   const base: TurnPolicy = { ...defaultPolicy, ...options.policy, askPlugins: options.settle !== undefined };
   return {
     ...base,
     watchdogMs: create.watchdogMs ?? base.watchdogMs,
     unattended: { ...base.unattended, ...create.unattended },
+    permissionRules: keepsRules ? noRules : { rules: create.permissionRules ?? [], directory: create.directory ?? "" },
     finishTodos: create.finishTodos ?? base.finishTodos,
   };
 }

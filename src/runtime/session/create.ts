@@ -11,7 +11,7 @@ import type { SessionSettings } from "../log/contract.ts";
 import { deleteStored } from "./delete.ts";
 import type { OpenSession, OpenSessions } from "./open-session.ts";
 import { withSession } from "./open-sessions.ts";
-import { adapterOf, cannot, checkMode, checkPermissionMode, whoCan } from "./refusals.ts";
+import { adapterOf, cannot, checkMode, checkPermissionMode, checkRules, whoCan } from "./refusals.ts";
 import type { Runtime } from "./runtime.ts";
 import { summarise } from "./summary.ts";
 
@@ -98,6 +98,7 @@ function checkInstalled({ binaries }: Runtime, adapter: Adapter): void {
 function checkOptions(adapter: Adapter, asked: CreateSession): void {
   const { capabilities } = adapter;
   if (asked.permissionMode !== undefined) checkPermissionMode(adapter, asked.permissionMode);
+  checkRules(adapter, asked);
   if (asked.agentMode !== undefined) checkMode(adapter, asked.agentMode);
   if (asked.systemPrompt !== undefined && !capabilities.systemPrompt) throw cannot(adapter, "take a system prompt");
   if (Object.keys(asked.mcp ?? {}).length > 0 && !capabilities.mcp) throw cannot(adapter, "use MCP servers");

@@ -22,6 +22,7 @@ export function launchOptions({ binaries, trust }: Runtime, open: OpenSession, p
     variant: create.variant ?? null,
     mode: create.agentMode ?? null,
     permission_mode: create.permissionMode ?? "default",
+    permission_rules: create.permissionRules ?? [],
     system_prompt: create.systemPrompt ?? null,
     mcp: mcpOf(create.mcp),
     env: create.env ?? {},

@@ -1,8 +1,10 @@
 /** What is refused before anything is stored: unknown agents and modes, what an agent cannot do, ended sessions. */
 import type { Adapter } from "../../core/adapter.ts";
 import type { Capabilities } from "../../core/capabilities.ts";
+import { unkeepable } from "../../core/permission-rules.ts";
 import { ApiError } from "../../protocol/errors.ts";
 import type { PermissionMode } from "../../protocol/events.ts";
+import type { CreateSession } from "../../protocol/resources.ts";
 import { isEnded, type OpenSession } from "./open-session.ts";
 import type { Runtime } from "./runtime.ts";
 
@@ -26,6 +28,31 @@ export function checkMode({ name, modes }: Adapter, mode: string): void {
   const known = modes.map(({ id }) => id).join(", ");
   throw new ApiError("mode_not_supported", `${name} does not have the mode ${mode}. It has: ${known || "none"}.`);
 }
+
+/** Rules that nobody would keep are refused: a client that gives them relies on them. */
+export function checkRules(
+  adapter: Adapter,
+  {
+    permissionRules: rules = [],
+    permissionMode = "default",
+  }: Pick<CreateSession, "permissionRules" | "permissionMode">,
+): void {
+  const { capabilities, name } = adapter;
+  if (rules.length === 0 || capabilities.permissionRules === true) return;
+  const strict = rules.filter(({ action, permission }) => action !== "allow" && !onlyOpenCode.has(permission));
+  if (strict.length > 0 && (!capabilities.permissions || permissionMode === "bypass")) {
+    throw cannot(adapter, "keep permission rules: it does not ask before it acts");
+  }
+  const [first] = unkeepable(rules);
+  if (first === undefined) return;
+  const { permission, pattern, action } = first;
+  throw new ApiError(
+    "not_supported",
+    `${name} cannot keep the permission rule ${action} ${permission} "${pattern}": it does not ask about that.`,
+  );
+}
+
+const onlyOpenCode: ReadonlySet<string> = new Set(["question", "plan_enter", "plan_exit"]);
 
 export const cannot = ({ name }: Adapter, what: string): ApiError =>
   new ApiError("not_supported", `${name} cannot ${what}.`);

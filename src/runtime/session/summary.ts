@@ -45,6 +45,7 @@ export function detail(described: Described & { readonly trusted: boolean }, ite
     usage: snapshot.usage,
     revert: snapshot.revert,
     share: snapshot.share,
+    permissionRules: described.settings.create.permissionRules ?? [],
     items,
   };
 }

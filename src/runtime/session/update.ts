@@ -3,7 +3,7 @@ import { defined } from "../../core/defined.ts";
 import type { SessionChange } from "../../protocol/commands.ts";
 import type { UpdateSession } from "../../protocol/resources.ts";
 import type { OpenSession } from "./open-session.ts";
-import { cannot, checkMode, checkPermissionMode, refuseEnded } from "./refusals.ts";
+import { cannot, checkMode, checkPermissionMode, checkRules, refuseEnded } from "./refusals.ts";
 import type { Runtime } from "./runtime.ts";
 
 export interface Updating {
@@ -13,9 +13,17 @@ export interface Updating {
 
 export async function update(runtime: Runtime, open: OpenSession, { asked, standIn }: Updating): Promise<void> {
   refuseEnded(open);
-  const { title, model, variant, agentMode, permissionMode } = asked;
-  const change: SessionChange = defined({ title, model, variant, mode: agentMode, permission_mode: permissionMode });
+  const { title, model, variant, agentMode, permissionMode, permissionRules } = asked;
+  const change: SessionChange = defined({
+    title,
+    model,
+    variant,
+    mode: agentMode,
+    permission_mode: permissionMode,
+    permission_rules: permissionRules,
+  });
   checkChange(open, change);
+  checkRules(open.adapter, { ...open.settings.create, ...asked });
   // The next start of the agent uses the same settings.
   const settings = { ...open.settings, create: { ...open.settings.create, ...asked } };
   await runtime.log.changeSettings(open.id, settings);

@@ -69,7 +69,7 @@ function openContext(context: ServerContext, options: OpenCodeOptions): Omit<Ope
     ...context,
     views,
     catalogue: openCatalogue(sessions),
-    turns: openTurns({ views, sessions, logger }),
+    turns: openTurns({ views }),
     streams: openEventStreams({ views }),
   };
 }

@@ -95,7 +95,7 @@ async function ask(call: OpenCodeCall): Promise<Asked | { readonly noted: OpenCo
     attachments: call.attachments,
     session: view.id,
   });
-  const extras = extrasOf(body, own);
+  const extras = extrasOf({ ...body, tools: await toolsFor(call, { view, tools: body.tools }) }, own);
   const isPlain = Object.keys(extras).length === 0;
   const all = { ...extras, ...defined({ parts: parts ?? undefined }) };
   const request = {
@@ -117,7 +117,32 @@ async function ask(call: OpenCodeCall): Promise<Asked | { readonly noted: OpenCo
   return { view, prompt: promptId };
 }
 
-function extrasOf({ system, format, tools }: z.infer<typeof Prompt>, own: Carried["own"]): PromptExtras {
+/**
+ * Which tools may be used, for agents that take such a list. For others a tool that is turned off is a permission rule,
+ * as it is in OpenCode itself; one that is turned on is there already.
+ */
+async function toolsFor(
+  call: OpenCodeCall,
+  { view, tools }: { view: SessionView; tools: z.infer<typeof Prompt>["tools"] },
+): Promise<z.infer<typeof Prompt>["tools"]> {
+  if (tools === undefined) return undefined;
+  const { agent, permissionRules: known } = await call.sessions.get(view.id, { limit: 0 });
+  if (await call.catalogue.takes(agent, "tools")) return tools;
+  const off = Object.entries(tools).filter(([, on]) => !on);
+  const rules = off.map(([permission]) => ({ permission, pattern: "*", action: "deny" as const }));
+  const isKnown = (rule: (typeof rules)[number]): boolean =>
+    known.some(
+      ({ permission, pattern, action }) => permission === rule.permission && pattern === "*" && action === "deny",
+    );
+  const added = rules.filter((rule) => !isKnown(rule));
+  if (added.length > 0) await call.sessions.update(view.id, { permissionRules: [...known, ...added] });
+  return undefined;
+}
+
+function extrasOf(
+  { system, format, tools }: Pick<z.infer<typeof Prompt>, "system" | "format" | "tools">,
+  own: Carried["own"],
+): PromptExtras {
   // Text is what everybody answers with.
   return defined({ ...own, system, format: format?.type === "text" ? undefined : format, tools });
 }

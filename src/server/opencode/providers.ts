@@ -6,6 +6,8 @@ import type { Sessions } from "../../runtime/session/contract.ts";
 export interface Catalogue {
   readonly providers: () => Promise<readonly Provider[]>;
   readonly agents: () => Promise<readonly OpenCodeAgent[]>;
+  /** Whether prompts of the agent may carry this beside words and files. */
+  readonly takes: (agent: string, extra: string) => Promise<boolean>;
 }
 
 export interface Provider {
@@ -33,8 +35,9 @@ const PATIENCE_MS = 5_000;
 export const PLAN_MODE = "plan";
 
 export function openCatalogue(sessions: Sessions): Catalogue {
+  const installed = cached(async () => (await sessions.agents()).filter((agent) => agent.installed));
   const providers = cached(async () => {
-    const agents = (await sessions.agents()).filter(({ installed }) => installed);
+    const agents = await installed();
     return Promise.all(agents.map((agent) => describeProvider(sessions, agent)));
   });
   const modes = cached(async () => {
@@ -51,7 +54,11 @@ export function openCatalogue(sessions: Sessions): Catalogue {
     }
     return [...described.values()];
   });
-  return { providers, agents: modes };
+  const takes = async (agent: string, extra: string): Promise<boolean> => {
+    const extras = (await installed()).find(({ id }) => id === agent)?.capabilities.extras;
+    return Array.isArray(extras) && extras.includes(extra);
+  };
+  return { providers, agents: modes, takes };
 }
 
 const modeAs = (name: string, description: string): OpenCodeAgent => ({

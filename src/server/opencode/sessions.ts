@@ -31,7 +31,14 @@ import type { SessionView } from "./session-view.ts";
 
 const LIST_LIMIT = 100;
 
-const PermissionRule = z.looseObject({ permission: z.string(), pattern: z.string(), action: z.string() });
+const Rule = z
+  .looseObject({
+    permission: z.string().min(1).max(100),
+    pattern: z.string().min(1).max(500),
+    action: z.enum(["allow", "ask", "deny"]),
+  })
+  .transform(({ permission, pattern, action }) => ({ permission, pattern, action }));
+const Rules = z.array(Rule).max(200);
 const Create = z.looseObject({
   parentID: z.string().optional(),
   title: z.string().optional(),
@@ -39,14 +46,14 @@ const Create = z.looseObject({
   model: z
     .looseObject({ providerID: z.string(), id: z.string().optional(), modelID: z.string().optional() })
     .optional(),
-  permission: z.array(PermissionRule).optional(),
+  permission: Rules.optional(),
 });
 
 export const sessionRoutes: readonly OpenCodeRoute[] = [
   {
     method: "POST",
     path: "/session",
-    partial: "No `parentID`; of permission rules only a denial of `question` is kept.",
+    partial: "No `parentID`; permission rules that the agent would not ask about are refused.",
     handle: create,
   },
   { method: "GET", path: "/session", handle: list },
@@ -55,7 +62,7 @@ export const sessionRoutes: readonly OpenCodeRoute[] = [
   {
     method: "PATCH",
     path: "/session/{sessionID}",
-    partial: "The title; archiving and permission rules are refused.",
+    partial: "Archiving is refused.",
     handle: rename,
   },
   { method: "DELETE", path: "/session/{sessionID}", handle: remove },
@@ -108,7 +115,6 @@ async function create(call: OpenCodeCall): Promise<OpenCodeAnswer> {
   const id = sessionId(freshId());
   const created = await call.sessions.create(id, createOptions(call, body));
   if (!created.healthy) call.logger.warn("opencode.session_unhealthy", { id, error: created.error });
-  if (deniesQuestions(body.permission ?? [])) call.turns.refuseQuestions(id);
   const view = await call.views.find(id);
   if (view === null) throw sessionMissing(id);
   return json(await infoOf(call, view));
@@ -124,6 +130,7 @@ function createOptions(call: OpenCodeCall, body: z.infer<typeof Create>): Create
       model: model === DEFAULT_MODEL ? undefined : model,
       variant: variant === "default" ? undefined : variant,
       title: body.title === "" ? undefined : body.title,
+      permissionRules: body.permission,
     }),
     ...modeOptions(body.agent),
   };
@@ -134,9 +141,6 @@ export function modeOptions(agent: string | undefined): Pick<CreateSession, "age
   if (agent === undefined || agent === DEFAULT_MODE) return {};
   return agent === PLAN_MODE ? { permissionMode: "plan" } : { agentMode: agent };
 }
-
-const deniesQuestions = (rules: readonly z.infer<typeof PermissionRule>[]): boolean =>
-  rules.some(({ permission, action }) => permission === "question" && action === "deny");
 
 async function list(call: OpenCodeCall): Promise<OpenCodeAnswer> {
   const { roots, start, search, limit, scope } = call.query;
@@ -169,8 +173,10 @@ export async function infoOf(
   id = call.params.sessionID,
 ): Promise<OpenCodeSession> {
   const known = view.now.store.sessions.get(id ?? view.openCodeId)?.info ?? null;
-  if (known !== null) return known;
-  return describe(await call.sessions.get(view.id, { limit: 0 }), view);
+  const session = await call.sessions.get(view.id, { limit: 0 });
+  const isRoot = id === undefined || id === view.openCodeId;
+  const rules = isRoot && session.permissionRules.length > 0 ? { permission: session.permissionRules } : {};
+  return { ...(known ?? describe(session, view)), ...rules };
 }
 
 function describe(summary: SessionSummary, view: SessionView | undefined): OpenCodeSession {
@@ -202,7 +208,7 @@ function describeAll(summary: SessionSummary, view: SessionView): OpenCodeSessio
 const Patch = z.looseObject({
   title: z.string().optional(),
   time: z.looseObject({ archived: z.number().optional() }).optional(),
-  permission: z.unknown().optional(),
+  permission: Rules.optional(),
 });
 
 async function rename(call: OpenCodeCall): Promise<OpenCodeAnswer> {
@@ -210,8 +216,10 @@ async function rename(call: OpenCodeCall): Promise<OpenCodeAnswer> {
   const { title, time, permission } = await call.body(Patch);
   if (time?.archived !== undefined)
     throw notSupported("A session cannot be archived here; delete it, or end it on /v1.");
-  if (permission !== undefined) throw notSupported("Permission rules belong to the agent; change its permission mode.");
-  if (title !== undefined) await call.sessions.update(view.id, { title });
+  // As in OpenCode, rules are added to those there are: the last one that matches counts.
+  const { permissionRules: known } = await call.sessions.get(view.id, { limit: 0 });
+  const permissionRules = permission === undefined ? undefined : [...known, ...permission];
+  await call.sessions.update(view.id, defined({ title, permissionRules }));
   const info = await infoOf(call, view);
   return json(title === undefined ? info : { ...info, title });
 }

@@ -1,15 +1,10 @@
 /** Waiting for turns: a prompt is answered with its turn's last message, after all events of the turn. */
 import type { UniversalEvent } from "../../protocol/events.ts";
-import type { SessionId } from "../../protocol/ids.ts";
-import type { Logger } from "../../runtime/logger.ts";
-import type { Sessions } from "../../runtime/session/contract.ts";
 import type { SessionView } from "./session-view.ts";
 import type { SessionViews } from "./session-views.ts";
 
 export interface TurnsOptions {
   readonly views: SessionViews;
-  readonly sessions: Sessions;
-  readonly logger: Logger;
 }
 
 export type Outcome = "ended" | "dropped" | "gone";
@@ -27,21 +22,10 @@ export interface Turns {
     view: SessionView,
     options: { readonly after: number; readonly signal: AbortSignal },
   ) => Promise<boolean>;
-  /** Questions of this session have nobody to answer them: they are rejected as they come. */
-  readonly refuseQuestions: (session: SessionId) => void;
 }
 
-export function openTurns({ views, sessions, logger }: TurnsOptions): Turns {
-  const silent = new Set<SessionId>();
-  views.onEvent((view, event) => {
-    if (event.type === "session.ended") silent.delete(view.id);
-    if (event.type !== "question.requested" || !silent.has(view.id)) return;
-    sessions
-      .rejectQuestion(view.id, event.data.question_id, { message: "Nobody is there to answer questions." })
-      .catch((error: unknown) => logger.warn("opencode.question_not_rejected", { error }));
-  });
+export function openTurns({ views }: TurnsOptions): Turns {
   return {
-    refuseQuestions: (session) => void silent.add(session),
     ended: (view, prompt, signal) => until(views, { view, signal, check: (one) => outcome(one, prompt) }),
     rendered: async (view, { after, signal }) => {
       const check = ({ now }: SessionView): Outcome | null => (now.sequence >= after ? "ended" : null);

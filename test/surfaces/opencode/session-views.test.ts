@@ -80,7 +80,7 @@ async function renderedAll({ sessions, views, id }: Rendered): Promise<SessionVi
   const view = await views.find(openCodeSessionId(id));
   if (view === null) throw new Error(`There is no session ${id}.`);
   const { stopped } = openViews(sessions);
-  const turns = openTurns({ views, sessions, logger: silentLogger });
+  const turns = openTurns({ views });
   expect(await turns.rendered(view, { after: lastSequence, signal: stopped })).toBe(true);
   return view;
 }

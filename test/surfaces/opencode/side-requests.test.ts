@@ -216,7 +216,6 @@ describe("every other agent", () => {
     ["DELETE", "/message/msg_1", undefined, "remove a message"],
     ["POST", "/message", { ...text("echo a"), noReply: true }, "`noReply`"],
     ["POST", "/prompt_async", { ...text("echo a"), noReply: true }, "`noReply`"],
-    ["POST", "/prompt_async", { ...text("echo a"), tools: { bash: false } }, "`tools`"],
     ["POST", "/message", { ...text("echo a"), format: { type: "json_schema", schema: {} } }, "`format`"],
     ["POST", "/message", { parts: [{ type: "subtask", prompt: "a", description: "a", agent: "b" }] }, "`subtask`"],
     ["POST", "/message", { parts: [...text("echo a").parts, { type: "agent", name: "b" }] }, "`agent`"],
