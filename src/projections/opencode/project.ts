@@ -105,6 +105,7 @@ function onSessionStarted(telling: Telling, { data }: EventOf<"session.started">
   if (telling.event.source === "daemon" && telling.event.cause.rule === undefined) state.chosen = model;
   state.directory = directory ?? "";
   if (typeof mode === "string") root.agent = mode;
+  if (data.metadata.permission_mode === PLAN) root.agent = PLAN;
   if (typeof variant === "string") state.variant = variant;
   if (typeof title === "string" && title !== "") root.title = title;
   tellSession(telling, { conversation: root, type: "session.created" });
@@ -115,7 +116,7 @@ function onSessionUpdated(telling: Telling, { data }: EventOf<"session.updated">
   const root = rootOf(telling);
   for (const place of data.removed ?? []) tellRemoved(telling, place);
   const changed = data.revert !== undefined || data.share !== undefined;
-  const shown = data.agent ?? data.title ?? data.model ?? data.mode ?? data.variant;
+  const shown = data.agent ?? data.title ?? data.model ?? data.mode ?? data.permission_mode ?? data.variant;
   if (data.agent !== undefined) state.agent = data.agent;
   if (data.title !== undefined) root.title = data.title;
   if (data.model !== undefined) {
@@ -124,10 +125,15 @@ function onSessionUpdated(telling: Telling, { data }: EventOf<"session.updated">
   }
   if (data.variant !== undefined) state.variant = data.variant;
   if (data.mode !== undefined) root.agent = data.mode;
+  if (data.permission_mode === PLAN) root.agent = PLAN;
+  else if (data.permission_mode !== undefined && root.agent === PLAN) root.agent = data.mode ?? null;
   if (data.revert !== undefined) state.revert = data.revert === null ? null : revertAs(data.revert);
   if (data.share !== undefined) state.share = data.share;
   if (changed || shown !== undefined) tellSession(telling, { conversation: root, type: "session.updated" });
 }
+
+/** The mode in which an agent looks and changes nothing: OpenCode has it as an agent of its own. */
+const PLAN = "plan";
 
 function revertAs({ message_id: messageID, native_item_id: partID, snapshot, diff }: Revert) {
   return {

@@ -1,17 +1,17 @@
 /** Prompts and what else begins a turn: held open until the turn has ended and everybody has heard it. */
 import { z } from "zod";
 import { defined } from "../../core/defined.ts";
-import { DEFAULT_MODE, DEFAULT_MODEL } from "../../projections/opencode/index.ts";
+import { DEFAULT_MODEL } from "../../projections/opencode/index.ts";
 import type { PromptExtras } from "../../protocol/commands.ts";
 import { ApiError } from "../../protocol/errors.ts";
 import type { UpdateSession } from "../../protocol/resources.ts";
 import type { AgentChoice, PromptRequest } from "../../runtime/session/contract.ts";
 import { type Carried, keepAttachments } from "./attachments.ts";
 import { headOf, lastAnswer, latestHeads, messageJson } from "./messages.ts";
-import { PLAN_MODE } from "./providers.ts";
+import { modeChange, modeOptions } from "./modes.ts";
 import { inPieces, json, type OpenCodeAnswer, type OpenCodeCall, type OpenCodeRoute } from "./route.ts";
 import type { SessionView } from "./session-view.ts";
-import { conversationIn, modeOptions, titleFrom, viewOf } from "./sessions.ts";
+import { conversationIn, titleFrom, viewOf } from "./sessions.ts";
 import { sendSideRequest } from "./side-requests.ts";
 
 const Model = z.looseObject({ providerID: z.string(), modelID: z.string() });
@@ -185,43 +185,34 @@ async function choose(call: OpenCodeCall, { model, agent, variant }: Choice): Pr
         `This session belongs to ${now.agent}: choose one of its models. To use ${model.providerID}, begin a new session.`,
       );
     }
-    await call.sessions.changeAgent(view.id, choiceOf({ model, agent, variant }));
+    const mode = await modeOptions(call.sessions, agent, model.providerID);
+    await call.sessions.changeAgent(view.id, { ...choiceOf({ model, variant }), ...mode });
     return view;
   }
-  const change = changeOf({ model, agent, variant, now });
+  const mode = await modeChange(call.sessions, agent, now);
+  const change = { ...changeOf({ model, variant, now }), ...mode };
   if (Object.keys(change).length > 0) await call.sessions.update(view.id, change);
   return view;
 }
 
 function changeOf({
   model,
-  agent,
   variant,
   now,
-}: Choice & {
-  now: { model: string | null; variant: string | null; agentMode: string | null; permissionMode: string };
-}): UpdateSession {
+}: Pick<Choice, "model" | "variant"> & { now: { model: string | null; variant: string | null } }): UpdateSession {
   const wanted = model?.modelID ?? DEFAULT_MODEL;
-  const plan = now.permissionMode === "plan" ? PLAN_MODE : DEFAULT_MODE;
-  const mode = agent === undefined || agent === (now.agentMode ?? plan) ? {} : modeOptions(agent);
-  const leavesPlan = agent === DEFAULT_MODE && now.permissionMode === "plan";
-  return {
-    ...defined({
-      model: wanted === DEFAULT_MODEL || wanted === now.model ? undefined : wanted,
-      variant: variant === "default" || variant === now.variant ? undefined : variant,
-    }),
-    ...mode,
-    ...defined({ permissionMode: leavesPlan ? "default" : undefined }),
-  };
+  return defined({
+    model: wanted === DEFAULT_MODEL || wanted === now.model ? undefined : wanted,
+    variant: variant === "default" || variant === now.variant ? undefined : variant,
+  });
 }
 
-const choiceOf = ({ model, agent, variant }: Choice & { readonly model: z.infer<typeof Model> }): AgentChoice => ({
+const choiceOf = ({ model, variant }: Choice & { readonly model: z.infer<typeof Model> }): AgentChoice => ({
   agent: model.providerID,
   ...defined({
     model: model.modelID === DEFAULT_MODEL ? undefined : model.modelID,
     variant: variant === "default" ? undefined : variant,
   }),
-  ...modeOptions(agent),
 });
 
 /** A client that leaves does not end the turn. */

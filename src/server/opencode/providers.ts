@@ -2,10 +2,12 @@
 import { DEFAULT_MODE, DEFAULT_MODEL } from "../../projections/opencode/index.ts";
 import type { AgentSummary, ModelSummary } from "../../protocol/resources.ts";
 import type { Sessions } from "../../runtime/session/contract.ts";
+import { PLAN_MODE } from "./modes.ts";
 
 export interface Catalogue {
   readonly providers: () => Promise<readonly Provider[]>;
-  readonly agents: () => Promise<readonly OpenCodeAgent[]>;
+  /** The modes of one agent: none that it would refuse. */
+  readonly agents: (agent: string) => Promise<readonly OpenCodeAgent[]>;
   /** Whether prompts of the agent may carry this beside words and files. */
   readonly takes: (agent: string, extra: string) => Promise<boolean>;
 }
@@ -32,7 +34,6 @@ export interface OpenCodeAgent {
 /** Which agents are installed changes seldom; the TUI asks for it seven times when it starts. */
 const FRESH_MS = 15_000;
 const PATIENCE_MS = 5_000;
-export const PLAN_MODE = "plan";
 
 export function openCatalogue(sessions: Sessions): Catalogue {
   const installed = cached(async () => (await sessions.agents()).filter((agent) => agent.installed));
@@ -40,25 +41,35 @@ export function openCatalogue(sessions: Sessions): Catalogue {
     const agents = await installed();
     return Promise.all(agents.map((agent) => describeProvider(sessions, agent)));
   });
-  const modes = cached(async () => {
-    const known = await providers();
-    const all = await Promise.all(known.map(({ id }) => sessions.modes(id)));
-    const described = new Map<string, OpenCodeAgent>();
-    described.set(DEFAULT_MODE, modeAs(DEFAULT_MODE, "The agent's own default mode."));
-    described.set(PLAN_MODE, modeAs(PLAN_MODE, "Looks and plans, changes nothing; for agents that can."));
-    for (const [index, list] of all.entries()) {
-      for (const { id, description } of list) {
-        const of = known[index]?.name ?? "";
-        if (!described.has(id)) described.set(id, modeAs(id, `${of}: ${description}`));
-      }
-    }
-    return [...described.values()];
-  });
+  const modes = new Map<string, () => Promise<readonly OpenCodeAgent[]>>();
+  const agents = async (agent: string): Promise<readonly OpenCodeAgent[]> => {
+    const known = modes.get(agent) ?? cached(async () => modesOf(sessions, (await installed()).find(isCalled(agent))));
+    modes.set(agent, known);
+    return known();
+  };
   const takes = async (agent: string, extra: string): Promise<boolean> => {
     const extras = (await installed()).find(({ id }) => id === agent)?.capabilities.extras;
     return Array.isArray(extras) && extras.includes(extra);
   };
-  return { providers, agents: modes, takes };
+  return { providers, agents, takes };
+}
+
+const isCalled =
+  (agent: string) =>
+  ({ id }: AgentSummary): boolean =>
+    id === agent;
+
+async function modesOf(sessions: Sessions, agent: AgentSummary | undefined): Promise<readonly OpenCodeAgent[]> {
+  const build = modeAs(DEFAULT_MODE, "The agent's own default mode.");
+  if (agent === undefined) return [build];
+  const { permissionModes } = agent.capabilities;
+  const plans = Array.isArray(permissionModes) && permissionModes.includes(PLAN_MODE);
+  const described = new Map([[DEFAULT_MODE, build]]);
+  if (plans) described.set(PLAN_MODE, modeAs(PLAN_MODE, "Looks and plans, changes nothing."));
+  // What an agent calls `default` is `build` here.
+  const own = (await sessions.modes(agent.id)).filter(({ id }) => id !== "default");
+  for (const { id, description } of own) described.set(id, modeAs(id, description));
+  return [...described.values()];
 }
 
 const modeAs = (name: string, description: string): OpenCodeAgent => ({

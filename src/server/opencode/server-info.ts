@@ -27,7 +27,7 @@ export const serverInfoRoutes: readonly OpenCodeRoute[] = [
   { method: "GET", path: "/config/providers", handle: configProviders },
   { method: "GET", path: "/provider", handle: providers },
   empty("/provider/auth", {}, "Always empty: agents log in by themselves."),
-  { method: "GET", path: "/agent", handle: async ({ catalogue }) => json(await catalogue.agents()) },
+  { method: "GET", path: "/agent", handle: async ({ catalogue, agent }) => json(await catalogue.agents(agent)) },
   empty("/command", [], "Always empty: agents do not tell their commands; `/session/{sessionID}/command` takes them."),
   empty("/skill", [], `Always empty. ${OWN}`),
   empty("/mcp", {}, `Always empty. ${OWN}`),
@@ -65,7 +65,7 @@ export const serverInfoRoutes: readonly OpenCodeRoute[] = [
   {
     method: "GET",
     path: "/api/agent",
-    handle: async (call) => located(call, (await call.catalogue.agents()).map(nextAgent)),
+    handle: async (call) => located(call, (await call.catalogue.agents(call.agent)).map(nextAgent)),
   },
   {
     method: "GET",

@@ -17,7 +17,7 @@ import { sessionId } from "../../protocol/ids.ts";
 import type { CreateSession, SessionSummary } from "../../protocol/resources.ts";
 import { allSessions } from "../../runtime/session/every-session.ts";
 import { type Conversation, diffsOf, headOf, messageJson, messagesJson } from "./messages.ts";
-import { PLAN_MODE } from "./providers.ts";
+import { modeOptions, PLAN_MODE } from "./modes.ts";
 import {
   inPieces,
   json,
@@ -113,7 +113,9 @@ async function create(call: OpenCodeCall): Promise<OpenCodeAnswer> {
   if (body.parentID !== undefined) throw notSupported("A session cannot be made below another: subagents do that.");
   await call.views.ready();
   const id = sessionId(freshId());
-  const created = await call.sessions.create(id, createOptions(call, body));
+  const options = createOptions(call, body);
+  const mode = await modeOptions(call.sessions, body.agent, options.agent);
+  const created = await call.sessions.create(id, { ...options, ...mode });
   if (!created.healthy) call.logger.warn("opencode.session_unhealthy", { id, error: created.error });
   const view = await call.views.find(id);
   if (view === null) throw sessionMissing(id);
@@ -132,14 +134,7 @@ function createOptions(call: OpenCodeCall, body: z.infer<typeof Create>): Create
       title: body.title === "" ? undefined : body.title,
       permissionRules: body.permission,
     }),
-    ...modeOptions(body.agent),
   };
-}
-
-/** OpenCode's agents are our modes; its `plan` is a permission mode, its `build` none at all. */
-export function modeOptions(agent: string | undefined): Pick<CreateSession, "agentMode" | "permissionMode"> {
-  if (agent === undefined || agent === DEFAULT_MODE) return {};
-  return agent === PLAN_MODE ? { permissionMode: "plan" } : { agentMode: agent };
 }
 
 async function list(call: OpenCodeCall): Promise<OpenCodeAnswer> {

@@ -18,6 +18,12 @@ const fits = (schema: string, value: unknown): void => {
   expect(validate.errors ?? [], `${schema}: ${JSON.stringify(value).slice(0, 300)}`).toEqual([]);
 };
 
+// Compiled before any test is watched for a blocked event loop: this takes seconds on a busy machine.
+const events = ["SessionStatus", "SessionIdle", "MessageUpdated", "MessagePartUpdated", "MessagePartDelta"];
+for (const name of ["Session", "Message", "Part", "Todo", "AssistantMessage", ...events.map((one) => `Event${one}`)]) {
+  openCodeSchema(name);
+}
+
 describe("a turn", () => {
   test("is told once, in order, and the held request answers after its idle", async () => {
     const { api, base, directory } = await openSurface();
