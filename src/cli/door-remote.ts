@@ -2,7 +2,7 @@
 import { type ConnectOptions, connect } from "../sdk/index.ts";
 import type { Door } from "./door.ts";
 
-export function remoteDoor(options: ConnectOptions): Door {
+export function remoteDoor(options: ConnectOptions & { readonly url: string }): Door {
   const client = connect(options);
   return {
     url: options.url,

@@ -31,7 +31,7 @@ export function onCommand(state: MachineState, out: MachineOutput[], command: Co
     case "question.reject":
       return onQuestionAnswer(state, out, { id: command.question_id, answers: null, message: command.message });
     case "abort":
-      return onAbort(state, out, { clearQueue: command.clear_queue });
+      return onAbort(state, out, command);
     case "set":
       return onSet(state, out, command);
     case "change_agent":
@@ -132,8 +132,14 @@ export function findRequest(state: MachineState, id: string): OpenRequest | null
   return null;
 }
 
-function onAbort(state: MachineState, out: MachineOutput[], { clearQueue }: { clearQueue: boolean }): void {
-  if (clearQueue && state.queue.length > 0) dropQueue(state, out);
+function onAbort(
+  state: MachineState,
+  out: MachineOutput[],
+  { clear_queue: clearQueue, prompt_id: id }: Extract<Command, { type: "abort" }>,
+): void {
+  const waiting = state.queue.filter((prompt) => clearQueue || prompt.prompt_id === id);
+  if (waiting.length > 0) dropQueued(state, out, waiting);
+  if (waiting.some((prompt) => prompt.prompt_id === id)) return;
   const { turn } = state;
   if (turn === null || turn.abortedAt !== null) return;
   stopContinuing(state, out);
@@ -148,9 +154,9 @@ function onAbort(state: MachineState, out: MachineOutput[], { clearQueue }: { cl
   }
 }
 
-function dropQueue(state: MachineState, out: MachineOutput[]): void {
-  for (const prompt of state.queue) out.push({ type: "prompt.dropped", prompt_id: prompt.prompt_id });
-  state.queue = [];
+function dropQueued(state: MachineState, out: MachineOutput[], prompts: readonly Prompt[]): void {
+  for (const prompt of prompts) out.push({ type: "prompt.dropped", prompt_id: prompt.prompt_id });
+  state.queue = state.queue.filter((prompt) => !prompts.includes(prompt));
   announceQueue(state, out);
 }
 
@@ -216,7 +222,7 @@ function onTerminate(
   out: MachineOutput[],
   command: Extract<Command, { type: "terminate" }>,
 ): void {
-  if (state.queue.length > 0) dropQueue(state, out);
+  if (state.queue.length > 0) dropQueued(state, out, state.queue);
   stopAgent(state, out);
   finishTurn(state, out, { reason: "aborted", evidence: "signal", error: null, rule: "session.terminate" });
   closeLeftovers(state, out, "session.terminate");

@@ -37,7 +37,7 @@ export function askPermission(state: MachineState, out: MachineOutput[], report:
       call_id: report.call_id,
       input: report.input,
       patterns: report.patterns,
-      deadline,
+      deadline: timeText(deadline),
     },
   };
   const request: OpenRequest = { type: "permission", key: report.key, deadline, data };
@@ -74,7 +74,7 @@ export function askQuestion(state: MachineState, out: MachineOutput[], report: Q
     options: first?.options.map((option) => option.label) ?? [],
     status: "requested",
     questions: report.questions,
-    metadata: { ...report.metadata, call_id: report.call_id, deadline },
+    metadata: { ...report.metadata, call_id: report.call_id, deadline: timeText(deadline) },
   };
   const request: OpenRequest = { type: "question", key: report.key, deadline, data };
   state.requests.set(report.key, request);
@@ -161,6 +161,8 @@ function forget(state: MachineState, request: OpenRequest): void {
   state.requests.delete(request.key);
   state.resolved.add(request.key);
 }
+
+const timeText = (ms: number): string => new Date(ms).toISOString();
 
 const deadlineFrom = (state: MachineState): number => state.at + (state.policy.unattended.deadlineMs ?? DEADLINE_MS);
 

@@ -98,7 +98,8 @@ export type Command =
       readonly answers: readonly (readonly string[])[];
     }
   | { readonly type: "question.reject"; readonly question_id: QuestionId; readonly message?: string }
-  | { readonly type: "abort"; readonly clear_queue: boolean }
+  /** With `prompt_id`: only that prompt, whether it waits in the queue or runs. */
+  | { readonly type: "abort"; readonly clear_queue: boolean; readonly prompt_id?: PromptId }
   /** `standIn`: nobody chose the title, it only stands there until somebody, or the agent, has a better one. */
   | { readonly type: "set"; readonly change: SessionChange; readonly standIn?: boolean }
   /** Before its first turn a session may be given to another agent; it starts with the settings of this command. */

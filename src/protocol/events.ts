@@ -3,6 +3,9 @@ import { z } from "zod";
 import { EventId, ItemId, PermissionId, PromptId, QuestionId, SessionId, TurnId } from "./ids.ts";
 import { Item } from "./items.ts";
 
+/** RFC 3339, in UTC, with milliseconds. */
+const Time = z.iso.datetime({ precision: 3 });
+
 export const PermissionMode = z.enum(["default", "plan", "acceptEdits", "bypass"]);
 export type PermissionMode = z.infer<typeof PermissionMode>;
 
@@ -145,8 +148,8 @@ export const Permission = z.object({
     call_id: z.string().nullable(),
     input: z.unknown(),
     patterns: z.array(z.string()).readonly(),
-    /** Epoch milliseconds after which it is rejected; null when it was decided at once. */
-    deadline: z.number().nullable(),
+    /** When it is rejected if nobody answers; null when it was decided at once. */
+    deadline: Time.nullable(),
   }),
 });
 export type Permission = z.infer<typeof Permission>;
@@ -158,7 +161,7 @@ export const QuestionRequest = z.object({
   status: z.enum(["requested", "answered", "rejected"]),
   response: z.array(z.array(z.string()).readonly()).readonly().optional(),
   questions: z.array(Question).readonly(),
-  metadata: z.looseObject({ call_id: z.string().nullable(), deadline: z.number().nullable() }),
+  metadata: z.looseObject({ call_id: z.string().nullable(), deadline: Time.nullable() }),
 });
 export type QuestionRequest = z.infer<typeof QuestionRequest>;
 
@@ -271,7 +274,7 @@ export type Cause = z.infer<typeof Cause>;
 export const Envelope = z.object({
   event_id: EventId,
   sequence: z.number().int().min(1),
-  time: z.iso.datetime({ precision: 3 }),
+  time: Time,
   session_id: SessionId,
   native_session_id: z.string().nullable(),
   turn_id: TurnId.nullable(),

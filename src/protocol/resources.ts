@@ -100,6 +100,13 @@ export const CreatedSession = z.object({
 });
 export type CreatedSession = z.infer<typeof CreatedSession>;
 
+/** For a session whose id the daemon makes. Without an agent it gets the daemon's default agent. */
+export const CreateAnySession = CreateSession.partial({ agent: true });
+export type CreateAnySession = z.infer<typeof CreateAnySession>;
+
+export const NewSession = CreatedSession.extend({ sessionId: z.string(), agent: z.string() });
+export type NewSession = z.infer<typeof NewSession>;
+
 export const SendMessage = z.strictObject({
   message: z.string(),
   attachments: z
@@ -110,7 +117,10 @@ export const SendMessage = z.strictObject({
 });
 export type SendMessage = z.infer<typeof SendMessage>;
 
-export const AbortSession = z.strictObject({ clearQueue: z.boolean().optional() });
+export const AbortSession = z.strictObject({
+  clearQueue: z.boolean().optional(),
+  promptId: z.string().min(1).max(256).optional(),
+});
 export const ReplyPermission = z.strictObject({
   reply: z.enum(["once", "always", "reject"]),
   message: z.string().optional(),

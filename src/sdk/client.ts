@@ -1,4 +1,5 @@
 /** The client of a daemon: everything its API offers, typed, in Node and in browsers. */
+import type { AgentName } from "../protocol/agents.ts";
 import type { SessionStatus, UniversalEvent } from "../protocol/events.ts";
 import type {
   AgentSummary,
@@ -8,13 +9,16 @@ import type {
   LoginCode,
   ModelList,
   ModeSummary,
+  NewSession,
   SessionFilter,
   SessionList,
   SessionSummary,
   TrustList,
 } from "../protocol/resources.ts";
+import { sessionPath } from "./ask.ts";
 import { type ConnectOptions, followStream, type Http, openHttp } from "./http.ts";
-import { createSession, openSession, randomId, type Session } from "./session.ts";
+import { openSession, type Session } from "./session.ts";
+import { checkId, checkOptions } from "./usage.ts";
 
 export interface StatusChange {
   readonly sessionId: string;
@@ -39,16 +43,22 @@ export interface SessionListQuery extends SessionFilter {
   readonly cursor?: string;
 }
 
+export interface CreateOptions extends Omit<CreateSession, "agent"> {
+  readonly agent?: AgentName | undefined;
+  /** An id of your choice: a second session of the same id is refused. */
+  readonly id?: string | undefined;
+}
+
 /** As many sessions as a page may have. */
 const PAGE = 1_000;
 
 export interface Client {
   readonly health: () => Promise<Health>;
   readonly agents: () => Promise<readonly AgentSummary[]>;
-  readonly models: (agent: string) => Promise<ModelList>;
-  readonly modes: (agent: string) => Promise<readonly ModeSummary[]>;
+  readonly models: (agent: AgentName) => Promise<ModelList>;
+  readonly modes: (agent: AgentName) => Promise<readonly ModeSummary[]>;
   readonly installAgent: (
-    agent: string,
+    agent: AgentName,
     options?: { readonly version?: string; readonly reinstall?: boolean },
   ) => Promise<void>;
   /** All sessions that fit, the newest first: page by page until there is no more. */
@@ -57,10 +67,8 @@ export interface Client {
   readonly listSessions: (query?: SessionListQuery) => Promise<SessionList>;
   /** An existing session, by its id. Asks nothing of the daemon yet. */
   readonly session: (id: string) => Session;
-  /** Makes a session, with an id of its own when none is given. */
-  readonly create: (
-    options: CreateSession & { readonly id?: string },
-  ) => Promise<Session & { readonly created: CreatedSession }>;
+  /** Creates a session. Without an agent it gets the daemon's default agent, without an id a new one. */
+  readonly create: (options?: CreateOptions) => Promise<Session & { readonly created: CreatedSession }>;
   /** What every session is doing. */
   readonly statuses: () => Promise<ReadonlyMap<string, SessionStatus>>;
   /** All that change, as they change. */
@@ -81,7 +89,8 @@ export interface Client {
   readonly openapi: () => Promise<unknown>;
 }
 
-export function connect(options: ConnectOptions): Client {
+/** Connects to a daemon; nothing is asked of it before the first request. */
+export function connect(options: ConnectOptions = {}): Client {
   const http = openHttp(options);
   const agentPath = (agent: string) => `/v1/agents/${encodeURIComponent(agent)}`;
   const listSessions = (query: SessionListQuery = {}) =>
@@ -106,9 +115,13 @@ export function connect(options: ConnectOptions): Client {
     sessions,
     listSessions,
     session: (id) => openSession(http, id),
-    create: async ({ id = randomId(), ...body }) => {
-      const created = await createSession(http, id, body);
-      return { ...openSession(http, id), created };
+    create: async (options = {}) => {
+      checkOptions(options, { of: "create" });
+      const { id, ...body } = options;
+      if (id !== undefined) checkId(id, { what: "create: `id`" });
+      const path = id === undefined ? "/v1/sessions" : sessionPath(id);
+      const { sessionId = id ?? "", ...created } = await http.json<NewSession>(path, { method: "POST", body });
+      return { ...openSession(http, sessionId), created };
     },
     statuses: async () => new Map((await sessions()).map(({ sessionId, status }) => [sessionId, status])),
     statusChanges: (follow = {}) => statusChanges(http, follow),

@@ -3,14 +3,15 @@
  * On Node the token of the data folder is found without being named; browsers use the credential they were given.
  */
 import { ApiError } from "../protocol/errors.ts";
+import { defaultFolder, enclosingSession, isNode, lastDaemonIn, tokenIn } from "./data-folder.ts";
 
 export interface CredentialOptions {
   /** Without a trailing slash. */
   readonly base: string;
   /** Absent: looked for in the data folder, on Node and for loopback only. `false`: none is sent. */
-  readonly token?: string | false;
+  readonly token?: string | false | undefined;
   /** The data folder to look in; the user's own by default. */
-  readonly data?: string;
+  readonly data?: string | undefined;
   readonly fetch: typeof globalThis.fetch;
 }
 
@@ -29,7 +30,7 @@ export async function findCredential({ base, token, data, fetch }: CredentialOpt
   }
   if (url.protocol !== "http:" || !isLoopbackName(url.hostname)) return null;
   const folder = data ?? defaultFolder();
-  const found = textIn(`${folder}/token`);
+  const found = tokenIn(folder);
   if (found === null) return null;
   const proven = await check(fetch, { url, base, token: found, anyPort: false });
   if (!proven && needsToken(folder, base)) throw impostor(url);
@@ -99,41 +100,19 @@ async function verifies({ token, nonce, port, proof }: Proof): Promise<boolean> 
   return crypto.subtle.verify("HMAC", key, bytes, text.encode(`franca health\n${nonce}\n${port}`));
 }
 
-const isNode = (): boolean => typeof process === "object" && typeof process.getBuiltinModule === "function";
-
 const isLoopbackName = (name: string): boolean =>
   name === "localhost" || name.endsWith(".localhost") || name === "[::1]" || /^127\.\d+\.\d+\.\d+$/.test(name);
 
-/** The same rule as the daemon's own default. */
-function defaultFolder(): string {
-  const { FRANCA_DATA, XDG_DATA_HOME, HOME = "" } = process.env;
-  if (FRANCA_DATA !== undefined && FRANCA_DATA !== "") return FRANCA_DATA;
-  return XDG_DATA_HOME?.startsWith("/") === true ? `${XDG_DATA_HOME}/franca` : `${HOME}/.local/share/franca`;
-}
-
-function textIn(file: string): string | null {
-  try {
-    const text = process.getBuiltinModule("node:fs").readFileSync(file, "utf8").trim();
-    return text === "" ? null : text;
-  } catch {
-    return null;
-  }
-}
-
 /** Whether the folder's own daemon listens at this address and was started with a token. */
 function needsToken(folder: string, base: string): boolean {
-  const text = textIn(`${folder}/daemon.lock`);
-  if (text === null) return false;
-  const lock: unknown = JSON.parse(text);
-  return typeof lock === "object" && lock !== null && "url" in lock && lock.url === base && !isOpen(lock);
+  const daemon = lastDaemonIn(folder);
+  return daemon?.url === base && daemon.token;
 }
-
-const isOpen = (lock: object): boolean => "token" in lock && lock.token === false;
 
 /** An agent runs as its user, but it was not given its user's authority. */
 function refuseInsideSession(): void {
-  const session = process.env.FRANCA_SESSION_ID;
-  if (session === undefined || session === "") return;
+  const session = enclosingSession();
+  if (session === null) return;
   throw new ApiError(
     "token_invalid",
     `This program runs inside the agent session ${session}, and an agent does not get its user's token. ` +

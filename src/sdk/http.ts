@@ -1,20 +1,31 @@
 /** Requests to a daemon: addresses, the token, problems as errors, streams that reconnect where they were cut. */
 import { ApiError, type ErrorCode, errorStatus } from "../protocol/errors.ts";
+import { locate } from "./address.ts";
 import { findCredential, ImpostorError } from "./credential.ts";
+import { defaultFolder, isNode, processAt } from "./data-folder.ts";
 import { readServerSentEvents, type ServerSentEvent } from "./sse.ts";
+import { checkOptions, checkUrl, shown, UsageError } from "./usage.ts";
 
 export interface ConnectOptions {
-  /** Where the daemon listens, for example `http://127.0.0.1:7717`. */
-  readonly url: string;
   /**
-   * The daemon's token, or a page credential. Absent: on Node, the token of the data folder, for a daemon on this
-   * machine. `false`: none is sent.
+   * Where the daemon listens, for example `http://127.0.0.1:7717`. Absent: FRANCA_URL, else the daemon that runs on
+   * the data folder; in a browser, the page's own origin.
    */
-  readonly token?: string | false;
-  /** The data folder to find the token in (FRANCA_DATA, else the user's own). */
-  readonly data?: string;
+  readonly url?: string | undefined;
+  /**
+   * The daemon's token, or a page credential. Absent: on Node, FRANCA_TOKEN, else the token of the data folder, for a
+   * daemon on this machine. `false`: none is sent.
+   */
+  readonly token?: string | false | undefined;
+  /** The data folder (FRANCA_DATA, else the user's own). */
+  readonly data?: string | undefined;
+  /**
+   * Starts a daemon in the background when none runs on the data folder. `true`: with the `franca` that is installed;
+   * text: with the program at this path.
+   */
+  readonly start?: boolean | string | undefined;
   /** Instead of the platform's own. */
-  readonly fetch?: typeof globalThis.fetch;
+  readonly fetch?: typeof globalThis.fetch | undefined;
 }
 
 export interface RequestOptions {
@@ -34,36 +45,76 @@ export interface Http {
   readonly json: <T>(path: string, options?: RequestOptions) => Promise<T>;
 }
 
-export function openHttp({ url, fetch = globalThis.fetch, ...options }: ConnectOptions): Http {
-  const base = url.replace(/\/+$/, "");
-  let found: Promise<string | null> | null = null;
-  const credential = (): Promise<string | null> => {
-    // A daemon that could not be asked is asked again by the next request.
-    found ??= reach(base, () => findCredential({ ...options, base, fetch })).catch((error: unknown) => {
-      found = null;
-      throw error;
-    });
+/**
+ * After so much silence the daemon must prove again that it is ours: another program may have its port by now. A daemon
+ * that the data folder knows must do so as soon as its process is another one.
+ */
+const PROVEN_MS = 1_000;
+
+/** Where requests go, and with which token. */
+interface Place {
+  readonly base: string;
+  readonly token: string | null;
+  /** The process that proved itself, where it is known. */
+  readonly process: string | null;
+}
+
+export function openHttp(options: ConnectOptions): Http {
+  checkConnect(options);
+  const { fetch = globalThis.fetch } = options;
+  let found: Promise<Place> | null = null;
+  let heardAt = 0;
+  const place = async (): Promise<Place> => {
+    const { url: base, token } = await locate(options);
+    const credential = { base, token: options.token ?? token, data: options.data, fetch };
+    // Read before the proof, so that it is not a later process that proved itself.
+    const process = listener(base);
+    return { base, process, token: await reach(base, () => findCredential(credential)) };
+  };
+  const listener = (base: string) => (isNode() ? processAt(base, options.data ?? defaultFolder()) : null);
+  const current = async (path: string): Promise<Place> => {
+    if (path === "/v1/health") return { base: (await locate(options)).url, token: null, process: null };
+    const known = Date.now() - heardAt > PROVEN_MS ? null : await found;
+    if (known !== null && listener(known.base) === known.process) return known;
+    found = place();
     return found;
   };
-  const request = async (path: string, options: RequestOptions = {}): Promise<Response> => {
-    const { method = "GET", body, headers, query = {}, signal = null } = options;
-    const token = path === "/v1/health" ? null : await credential();
-    const authorization = token === null ? undefined : `Bearer ${token}`;
-    const type = body === undefined ? undefined : "application/json";
-    const response = await send(
-      fetch,
-      { base, path: `${path}${queryText(query)}` },
-      {
-        method,
-        headers: Object.fromEntries(entriesOf({ authorization, "content-type": type, ...headers })),
-        body: body === undefined ? null : JSON.stringify(body),
-        signal,
-      },
-    );
-    if (response.ok) return response;
-    throw await problemOf(response);
+  const request = async (path: string, init: RequestOptions = {}): Promise<Response> => {
+    const { method = "GET", body, headers, query = {}, signal = null } = init;
+    try {
+      const { base, token } = await current(path);
+      const authorization = token === null ? undefined : `Bearer ${token}`;
+      const type = body === undefined ? undefined : "application/json";
+      const response = await send(
+        fetch,
+        { base, path: `${path}${queryText(query)}` },
+        {
+          method,
+          headers: Object.fromEntries(entriesOf({ authorization, "content-type": type, ...headers })),
+          body: body === undefined ? null : JSON.stringify(body),
+          signal,
+        },
+      );
+      heardAt = Date.now();
+      if (response.ok) return response;
+      throw await problemOf(response);
+    } catch (error) {
+      // A daemon that could not be asked is looked for again by the next request.
+      if (!(error instanceof ApiError)) found = null;
+      throw error;
+    }
   };
-  return { request, json: async (path, options) => JSON.parse(await (await request(path, options)).text()) };
+  return { request, json: async (path, init) => JSON.parse(await (await request(path, init)).text()) };
+}
+
+function checkConnect(options: unknown): asserts options is ConnectOptions {
+  checkOptions(options, { of: "connect", known: ["url", "token", "data", "start", "fetch"] });
+  if (typeof options !== "object" || options === null) return;
+  if ("url" in options && options.url !== undefined) checkUrl(options.url);
+  const token = "token" in options ? options.token : undefined;
+  if (token !== undefined && token !== false && (typeof token !== "string" || token.trim() === "")) {
+    throw new UsageError(`connect: \`token\` must be text that is not empty, or false, not ${shown(token)}.`);
+  }
 }
 
 /** The daemon could not be reached at all: there is no answer to read a code from. */
@@ -86,7 +137,11 @@ async function reach<T>(base: string, work: () => Promise<T>, signal?: AbortSign
   } catch (error) {
     if (signal?.aborted === true || error instanceof ApiError || error instanceof ImpostorError) throw error;
     const reason = error instanceof Error && error.cause instanceof Error ? error.cause.message : String(error);
-    throw new UnreachableError(`No daemon answers at ${base}: ${reason.trim()}`, { cause: error });
+    throw new UnreachableError(
+      `No daemon answers at ${base}: ${reason.trim()}. \`franca daemon status\` says whether one runs and where; ` +
+        "`franca daemon start` starts one.",
+      { cause: error },
+    );
   }
 }
 
@@ -104,8 +159,11 @@ async function problemOf(response: Response): Promise<ApiError> {
   const text = await response.text().catch(() => "");
   const { code, detail } = parseProblem(text);
   if (code !== null) return new ApiError(code, detail);
-  const shown = text.slice(0, 200);
-  return new ApiError("stream_error", `The server answered ${response.status}, which is not Franca's: ${shown}`);
+  const start = text.slice(0, 200);
+  return new ApiError(
+    "stream_error",
+    `The server answered ${response.status}, and not as a Franca daemon does. Check the address. It wrote: ${start}`,
+  );
 }
 
 function parseProblem(text: string): { code: ErrorCode | null; detail: string } {

@@ -1,24 +1,17 @@
-/** One session, as a client sees it: prompts, answers, and its events for as long as one cares to listen. */
-import type { Attachment, PermissionReply } from "../protocol/commands.ts";
+/** One session, as a client sees it: prompts, answers, events. */
+import type { PermissionReply } from "../protocol/commands.ts";
 import type { SessionStatus, UniversalEvent } from "../protocol/events.ts";
-import type { CreatedSession, EventPage, NativePage, SessionDetail, UpdateSession } from "../protocol/resources.ts";
-import { followStream, type Http } from "./http.ts";
-import { readServerSentEvents } from "./sse.ts";
-
-export interface PromptOptions {
-  readonly attachments?: readonly Attachment[];
-  /** `steer` goes into the running turn where the agent can; `queue` (the default) waits for its end. */
-  readonly delivery?: "queue" | "steer";
-  /** A prompt sent again with the same key is not run again. */
-  readonly idempotencyKey?: string;
-  readonly signal?: AbortSignal;
-}
+import type { EventPage, NativePage, SessionDetail, UpdateSession } from "../protocol/resources.ts";
+import { type AskOptions, askSession, followSession, type PromptOptions, sendPrompt, sessionPath } from "./ask.ts";
+import type { Http } from "./http.ts";
+import { type RunOptions, type RunResult, runPrompt, streamText } from "./run.ts";
+import { checkCount, checkId, checkOptions, checkText, shown, UsageError } from "./usage.ts";
 
 export interface FollowOptions {
   /** The sequence after which to begin; 0, the beginning, when absent. */
-  readonly after?: number;
-  readonly includeRaw?: boolean;
-  readonly signal?: AbortSignal;
+  readonly after?: number | undefined;
+  readonly includeRaw?: boolean | undefined;
+  readonly signal?: AbortSignal | undefined;
 }
 
 export interface PageOptions {
@@ -33,9 +26,23 @@ export interface Session {
   readonly status: () => Promise<SessionStatus>;
   /** Sends a prompt and gives its id; does not wait for the turn. */
   readonly prompt: (text: string, options?: PromptOptions) => Promise<string>;
-  /** Sends a prompt and gives the events of its turn, from `turn.started` to `turn.ended`, across reconnects. */
-  readonly ask: (text: string, options?: PromptOptions) => AsyncIterable<UniversalEvent>;
-  readonly abort: (options?: { readonly clearQueue?: boolean }) => Promise<void>;
+  /**
+   * Sends a prompt and waits until its turn is over. Resolves however the turn ended: `reason` says how. A permission
+   * or a question that no handler answers is rejected. When `signal` fires, the turn is aborted.
+   */
+  readonly run: (text: string, options?: RunOptions) => Promise<RunResult>;
+  /**
+   * Sends a prompt and gives the agent's text as it is written, with an empty line between blocks. Throws `TurnError`
+   * when the turn does not complete. Options as for `run`.
+   */
+  readonly text: (text: string, options?: RunOptions) => AsyncIterable<string>;
+  /**
+   * Sends a prompt and gives the events of its turn, from `turn.started` to `turn.ended`, across reconnects. When
+   * `signal` fires, the turn is aborted; leaving the loop does not abort it.
+   */
+  readonly ask: (text: string, options?: AskOptions) => AsyncIterable<UniversalEvent>;
+  /** Aborts the running turn; with `promptId` only that prompt, whether it waits in the queue or runs. */
+  readonly abort: (options?: { readonly clearQueue?: boolean; readonly promptId?: string }) => Promise<void>;
   readonly replyPermission: (
     permissionId: string,
     reply: PermissionReply,
@@ -56,9 +63,12 @@ export interface Session {
   readonly delete: () => Promise<void>;
 }
 
-export const sessionPath = (id: string): string => `/v1/sessions/${encodeURIComponent(id)}`;
+const PROMPT = ["attachments", "delivery", "idempotencyKey", "signal"];
+const ASK = [...PROMPT, "abortTurn"];
+const RUN = [...ASK, "onPermission", "onQuestion", "onEvent"];
 
 export function openSession(http: Http, id: string): Session {
+  checkId(id, { what: "The id of a session" });
   const path = sessionPath(id);
   const post = async (action: string, body: object = {}): Promise<void> => {
     await http.request(`${path}/${action}`, { method: "POST", body });
@@ -70,15 +80,35 @@ export function openSession(http: Http, id: string): Session {
     id,
     get,
     status: async () => (await get({ limit: 0 })).status,
-    prompt: async (text, options = {}) =>
-      (await sendPrompt({ http, path: `${path}/messages`, text, options })).promptId,
-    ask: (text, options = {}) => askSession({ http, id, text, options }),
+    prompt: async (text, options = {}) => {
+      checkPrompt(text, options, { of: "session.prompt", known: PROMPT });
+      return (await sendPrompt({ http, path: `${path}/messages`, text, options })).promptId;
+    },
+    run: async (text, options = {}) => {
+      checkPrompt(text, options, { of: "session.run", known: RUN });
+      return runPrompt({ http, id, text, options });
+    },
+    text: (text, options = {}) => {
+      checkPrompt(text, options, { of: "session.text", known: RUN });
+      return streamText({ http, id, text, options });
+    },
+    ask: (text, options = {}) => {
+      checkPrompt(text, options, { of: "session.ask", known: ASK });
+      return askSession({ http, id, text, options });
+    },
     abort: (options = {}) => post("abort", options),
     replyPermission: (permissionId, reply, options = {}) =>
       post(`${requestOf("permissions", permissionId)}/reply`, { reply, ...options }),
-    replyQuestion: (questionId, answers) => post(`${requestOf("questions", questionId)}/reply`, { answers }),
+    replyQuestion: async (questionId, answers) => {
+      checkAnswers(answers);
+      return post(`${requestOf("questions", questionId)}/reply`, { answers });
+    },
     rejectQuestion: (questionId, options = {}) => post(`${requestOf("questions", questionId)}/reject`, options),
-    events: (options = {}) => followSession({ http, id, ...options }),
+    events: (options = {}) => {
+      checkOptions(options, { of: "session.events", known: ["after", "includeRaw", "signal"] });
+      checkCount(options.after, { what: "session.events: `after`, the sequence of an event," });
+      return followSession({ http, id, ...options });
+    },
     listEvents: ({ includeRaw, ...page } = {}) =>
       http.json(`${path}/events`, { query: { ...page, include_raw: includeRaw } }),
     listNative: (page = {}) => http.json(`${path}/native`, { query: { ...page } }),
@@ -94,103 +124,18 @@ export function openSession(http: Http, id: string): Session {
   };
 }
 
-export const createSession = (http: Http, id: string, body: object): Promise<CreatedSession> =>
-  http.json(sessionPath(id), { method: "POST", body });
-
-/** A signal that never fires stands for none. */
-const never = (): AbortSignal => new AbortController().signal;
-
-async function* followSession({
-  http,
-  id,
-  after = 0,
-  includeRaw,
-  signal = never(),
-}: FollowOptions & { readonly http: Http; readonly id: string }): AsyncGenerator<UniversalEvent> {
-  const batches = followStream({
-    http,
-    path: `${sessionPath(id)}/events/sse`,
-    query: { include_raw: includeRaw },
-    lastEventId: String(after),
-    signal,
-  });
-  for await (const batch of batches) {
-    for (const { data } of batch) if (data !== null) yield JSON.parse(data);
-  }
+function checkPrompt(
+  text: unknown,
+  options: AskOptions,
+  { of, known }: { of: string; known: readonly string[] },
+): void {
+  checkOptions(options, { of, known });
+  checkText(text, { of, attachments: options.attachments?.length ?? 0 });
 }
 
-interface Ask {
-  readonly http: Http;
-  readonly id: string;
-  readonly text: string;
-  readonly options: PromptOptions;
-}
-
-/** The prompt carries a key, so that asking again after a cut continues the same turn instead of running it twice. */
-async function* askSession({ http, id, text, options }: Ask): AsyncGenerator<UniversalEvent> {
-  const signal = options.signal ?? never();
-  const keyed = { ...options, idempotencyKey: options.idempotencyKey ?? randomId() };
-  let last = 0;
-  let turnId: string | null = null;
-  const { response } = await sendPrompt({ http, path: `${sessionPath(id)}/messages/stream`, text, options: keyed });
-  if (response.body === null) return;
-  try {
-    for await (const batch of readServerSentEvents(response.body)) {
-      for (const { data } of batch) {
-        if (data === null) continue;
-        const event: UniversalEvent = JSON.parse(data);
-        turnId ??= event.turn_id;
-        last = event.sequence;
-        yield event;
-        if (event.type === "turn.ended") return;
-      }
-    }
-  } catch (error) {
-    if (signal.aborted) throw error;
-  }
-  if (turnId === null) return yield* turnAgain({ http, id, text, options: keyed });
-  for await (const event of followSession({ http, id, after: last, signal })) {
-    if (event.turn_id === turnId) yield event;
-    if (event.type === "session.ended" || (event.type === "turn.ended" && event.turn_id === turnId)) return;
-  }
-}
-
-/** The stream was cut before the turn began: find the turn by the prompt's id in all that the session says. */
-async function* turnAgain({ http, id, text, options }: Ask): AsyncGenerator<UniversalEvent> {
-  const { promptId } = await sendPrompt({ http, path: `${sessionPath(id)}/messages`, text, options });
-  let turnId: string | null = null;
-  for await (const event of followSession({ http, id, signal: options.signal ?? never() })) {
-    if (event.type === "turn.started" && event.data.prompt_id === promptId) turnId = event.data.turn_id;
-    if (turnId !== null && event.turn_id === turnId) yield event;
-    if (event.type === "session.ended" || (event.type === "turn.ended" && event.turn_id === turnId)) return;
-  }
-}
-
-interface PromptRequest {
-  readonly http: Http;
-  readonly path: string;
-  readonly text: string;
-  readonly options: PromptOptions;
-}
-
-async function sendPrompt({
-  http,
-  path,
-  text,
-  options,
-}: PromptRequest): Promise<{ promptId: string; response: Response }> {
-  const { attachments, delivery, idempotencyKey, signal } = options;
-  const response = await http.request(path, {
-    method: "POST",
-    body: { message: text, attachments, delivery },
-    headers: { "idempotency-key": idempotencyKey },
-    signal,
-  });
-  return { promptId: response.headers.get("franca-prompt-id") ?? "", response };
-}
-
-/** 128 random bits; `crypto.randomUUID` is missing on pages that are not secure. */
-export function randomId(): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(16));
-  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+function checkAnswers(answers: unknown): void {
+  if (Array.isArray(answers) && answers.every((one) => Array.isArray(one))) return;
+  throw new UsageError(
+    `session.replyQuestion takes one list of answers for each question, like [["Yes"]], not ${shown(answers)}.`,
+  );
 }

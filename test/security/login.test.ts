@@ -1,5 +1,6 @@
 /** How programs and pages of the user get in, and how others do not: token file, proof of the daemon, page logins. */
 import { spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -64,7 +65,7 @@ test("--token in the arguments is warned about; a token file is not", async () =
 });
 
 /** Notes all that it hears, and answers health like a daemon would that does not know the token. */
-async function impostor(answer: (nonce: string, port: number) => unknown) {
+async function impostor(answer: (nonce: string, port: number) => unknown, { port: wanted = 0 } = {}) {
   const heard: string[] = [];
   const server = createServer((incoming, outgoing) => {
     heard.push(`${incoming.method} ${incoming.url} ${JSON.stringify(incoming.headers)}`);
@@ -72,7 +73,7 @@ async function impostor(answer: (nonce: string, port: number) => unknown) {
     outgoing.end(JSON.stringify(answer(searchParams.get("nonce") ?? "", port())));
   });
   const port = (): number => (server.address() as AddressInfo).port;
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  await new Promise<void>((resolve) => server.listen(wanted, "127.0.0.1", resolve));
   onTestFinished(() => void server.close());
   return { port: port(), url: `http://127.0.0.1:${port()}`, heard };
 }
@@ -101,6 +102,20 @@ test("a proof that is passed on from the real daemon's port does not help", asyn
   const elsewhere = await impostor((nonce) => ({ port: 1, proof: proofOf({ token, nonce, port: 1 }) }));
   await expect(connect({ url: elsewhere.url, data }).sessions()).rejects.toBeInstanceOf(ImpostorError);
   expect(elsewhere.heard.join()).not.toContain(token);
+});
+
+test("a program that takes the port of a daemon that has died gets nothing of a client that was connected", async () => {
+  const home = temporaryFolder();
+  const { child, url, token } = await serve({ home, args: ["--port", "0"] });
+  const client = connect({ url, data: join(home, "share", "franca") });
+  expect(await client.sessions()).toEqual([]);
+  const exited = once(child, "exit");
+  child.kill("SIGKILL");
+  await exited;
+  const { heard } = await impostor(() => ({ status: "ok" }), { port: Number(new URL(url).port) });
+  await expect(client.sessions()).rejects.toBeInstanceOf(ImpostorError);
+  expect(heard.length).toBeGreaterThan(0);
+  expect(heard.join()).not.toContain(token);
 });
 
 test("the command line names the impostor's port", async () => {

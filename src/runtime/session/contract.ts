@@ -76,7 +76,8 @@ export interface Sessions {
   /** Gives a session that has not begun to another agent; of its settings those of the old agent are dropped. */
   changeAgent(id: SessionId, choice: AgentChoice): Promise<void>;
   prompt(id: SessionId, request: PromptRequest): Promise<PromptReceipt>;
-  abort(id: SessionId, options: { readonly clearQueue: boolean }): Promise<void>;
+  /** With `promptId` only that prompt, whether it waits or runs. */
+  abort(id: SessionId, options: { readonly clearQueue: boolean; readonly promptId?: string }): Promise<void>;
   replyPermission(
     id: SessionId,
     permission: string,

@@ -3,6 +3,7 @@ import { defined } from "../../core/defined.ts";
 import type { Session } from "../../core/session.ts";
 import type { Command } from "../../protocol/commands.ts";
 import { ApiError, hasCode } from "../../protocol/errors.ts";
+import { promptId } from "../../protocol/ids.ts";
 import { noExit } from "../agent/connection/contract.ts";
 import { isEnded, type OpenSession, stopAgent, untilIdle } from "./open-session.ts";
 import { cannot, refuseEnded } from "./refusals.ts";
@@ -43,14 +44,31 @@ function isOfKind(session: Session, { id, kind }: { id: string; kind: "permissio
   return kind === "permission" ? permissions.has(id) : questions.has(id);
 }
 
-export async function abort(open: OpenSession, { clearQueue }: { clearQueue: boolean }): Promise<void> {
+export interface AbortOptions {
+  readonly clearQueue: boolean;
+  /** Only this prompt, whether it waits or runs. One that is over, or unknown, changes nothing. */
+  readonly promptId?: string;
+}
+
+export async function abort(open: OpenSession, { clearQueue, promptId: id }: AbortOptions): Promise<void> {
+  const only = id === undefined ? {} : { prompt_id: promptId(id) };
   try {
-    await open.writer.command({ type: "abort", clear_queue: clearQueue });
+    await open.writer.command({ type: "abort", clear_queue: clearQueue, ...only }, (session) => {
+      if (id !== undefined && !isUnderway(session, id)) throw new NothingToAbort();
+    });
   } catch (error) {
+    if (error instanceof NothingToAbort) return;
     // The abort cannot be stored now, but the agent must stop all the same.
     if (hasCode(error, "storage_error")) await stopAgent(open, noExit);
     throw error;
   }
+}
+
+class NothingToAbort extends Error {}
+
+function isUnderway(session: Session, id: string): boolean {
+  const { turn, queue } = session.snapshot();
+  return turn?.prompt_id === id || queue.some(({ prompt_id }) => prompt_id === id);
 }
 
 /** Resolves when the session has ended and nothing of its agent runs any more. */

@@ -32,7 +32,9 @@ const named: Readonly<Record<string, z.ZodType>> = {
   UsageTotal,
   Tokens,
   CreateSession: resources.CreateSession,
+  CreateAnySession: resources.CreateAnySession,
   CreatedSession: resources.CreatedSession,
+  NewSession: resources.NewSession,
   UpdateSession: resources.UpdateSession,
   SendMessage: resources.SendMessage,
   AbortSession: resources.AbortSession,
@@ -165,7 +167,8 @@ function success({ doc, answer }: Route): Json {
       return { 200: { description: "Done", ...extra, content: { "text/plain": { schema: { type: "string" } } } } };
     case "json": {
       const schema = answer === null ? { type: "object" } : schemaOf(answer);
-      return { 200: { description: "Done", ...extra, content: { "application/json": { schema } } } };
+      const status = doc.created === true ? 201 : 200;
+      return { [status]: { description: "Done", ...extra, content: { "application/json": { schema } } } };
     }
   }
 }

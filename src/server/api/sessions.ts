@@ -6,16 +6,17 @@ import { openCodeSessionId } from "../../projections/opencode/index.ts";
 import { SessionStatus } from "../../protocol/events.ts";
 import { sessionId } from "../../protocol/ids.ts";
 import {
+  CreateAnySession,
   CreatedSession,
-  CreateSession,
   ForkedSession,
   ForkSession,
+  NewSession,
   SessionDetail,
   SessionList,
   type SessionSummary,
   UpdateSession,
 } from "../../protocol/resources.ts";
-import { defineRoute, empty, json, type Route, sessionOf } from "../http/route.ts";
+import { created, defineRoute, empty, json, type Route, sessionOf } from "../http/route.ts";
 import { integer } from "./query.ts";
 
 const MAX_ITEMS = 1000;
@@ -35,13 +36,41 @@ const create = defineRoute({
     tag: "Sessions",
     summary: "Create a session",
     description:
-      "The id is the caller's choice. The agent is started when it is first needed. `nativeSessionId` takes over a session begun outside Franca.",
+      "The id is the caller's choice. The agent is started when it is first needed. Without `agent`, the daemon's " +
+      "default agent is used. `nativeSessionId` continues a session that was begun outside Franca.",
     errors: ["unsupported_agent", "agent_not_installed", "directory_not_found", "session_already_exists"],
     answers: "json",
   },
-  body: CreateSession,
+  body: CreateAnySession,
   answer: CreatedSession,
-  handle: async (call) => json(await call.sessions.create(sessionOf(call), call.body)),
+  handle: async (call) => {
+    const { agent = call.defaultAgent, ...options } = call.body;
+    return json(await call.sessions.create(sessionOf(call), { agent, ...options }));
+  },
+});
+
+const createAny = defineRoute({
+  method: "post",
+  path: "/v1/sessions",
+  doc: {
+    id: "createAnySession",
+    tag: "Sessions",
+    summary: "Create a session with a new id",
+    description:
+      "The daemon makes the id and returns it as `sessionId`. Without `agent`, the daemon's default agent is used. " +
+      "To choose the id yourself, and to create a session at most once, use `POST /v1/sessions/{id}`.",
+    errors: ["unsupported_agent", "agent_not_installed", "directory_not_found"],
+    answers: "json",
+    created: true,
+  },
+  body: CreateAnySession,
+  bodyOptional: true,
+  answer: NewSession,
+  handle: async ({ sessions, defaultAgent, body: { agent = defaultAgent, ...options } }) => {
+    const id = sessionId(randomUUID());
+    const made = await sessions.create(id, { agent, ...options });
+    return created({ sessionId: id, agent, ...made });
+  },
 });
 
 const list = defineRoute({
@@ -200,6 +229,7 @@ const stopContinuing = defineRoute({
 
 export const sessionRoutes: readonly Route[] = [
   list,
+  createAny,
   create,
   get,
   update,

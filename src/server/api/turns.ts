@@ -66,15 +66,18 @@ const abort = defineRoute({
   doc: {
     id: "abortSession",
     tag: "Turns",
-    summary: "Stop the running turn",
-    description: "Ends the turn with reason `aborted` within a bounded time. While idle it changes nothing.",
+    summary: "Abort the running turn",
+    description:
+      "Ends the turn with reason `aborted` within a bounded time. While idle it changes nothing. With `promptId`, only " +
+      "that prompt is aborted: it leaves the queue, or its turn ends; a prompt that is over changes nothing.",
     errors: ["session_not_found"],
     answers: "empty",
   },
   body: AbortSession,
   bodyOptional: true,
   handle: async (call) => {
-    await call.sessions.abort(sessionOf(call), { clearQueue: call.body.clearQueue ?? false });
+    const { clearQueue = false, promptId } = call.body;
+    await call.sessions.abort(sessionOf(call), { clearQueue, ...defined({ promptId }) });
     return empty();
   },
 });

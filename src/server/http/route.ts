@@ -40,7 +40,7 @@ export interface Call<Query, Body> extends ServerContext {
 }
 
 export type Answer =
-  | { readonly type: "json"; readonly body: unknown }
+  | { readonly type: "json"; readonly body: unknown; readonly status?: 201 }
   | { readonly type: "text"; readonly text: string; readonly contentType: string }
   | { readonly type: "empty"; readonly headers?: Readonly<Record<string, string>> }
   /** The handler has written on the node response itself. */
@@ -62,6 +62,8 @@ export interface RouteDoc {
   readonly answerHeaders?: Readonly<Record<string, string>>;
   /** Needs no token. */
   readonly open?: boolean;
+  /** Answers 201. */
+  readonly created?: boolean;
 }
 
 export interface Route {
@@ -108,6 +110,7 @@ export function sessionOf({ params }: { readonly params: Readonly<Record<string,
   return sessionId(params.id ?? "");
 }
 
+export const created = (body: unknown): Answer => ({ type: "json", body, status: 201 });
 export const json = (body: unknown): Answer => ({ type: "json", body });
 export const empty = (headers?: Readonly<Record<string, string>>): Answer =>
   headers === undefined ? { type: "empty" } : { type: "empty", headers };

@@ -161,7 +161,10 @@ const bodyOf = (incoming: IncomingMessage, { bodyOptional }: Route, { maxBodyByt
 function toResponse(answer: Answer): Response {
   switch (answer.type) {
     case "json":
-      return new Response(JSON.stringify(answer.body), { headers: { "content-type": JSON_TYPE } });
+      return new Response(JSON.stringify(answer.body), {
+        status: answer.status ?? 200,
+        headers: { "content-type": JSON_TYPE },
+      });
     case "text":
       return new Response(answer.text, { headers: { "content-type": answer.contentType } });
     case "empty":
