@@ -151,7 +151,8 @@ async function runTurn({ door, session, made, prompt, rule, output }: Turn): Pro
       answering.stop();
       abort();
       // The agent is gone by then; whatever has not been said by its turn will not be.
-      setTimeout(() => stopping.abort(), STOP_LADDER.killMs + 400).unref();
+      // Counted from the kill, which comes late where the machine is busy.
+      setTimeout(() => setTimeout(() => stopping.abort(), 400).unref(), STOP_LADDER.killMs).unref();
     },
   });
   try {
