@@ -1,4 +1,5 @@
 /** The nouns of OpenCode's events: a session, a message and its model, as they stand now. */
+import { defined } from "../../core/defined.ts";
 import type {
   OpenCodeAssistantMessage,
   OpenCodeError,
@@ -31,27 +32,27 @@ const chosenOf = (state: State) =>
 export function describeSession(state: State, conversation: Conversation): OpenCodeSession {
   const { providerID, modelID } = chosenOf(state);
   const isRoot = conversation.parentID === null;
-  return {
+  return defined({
     id: conversation.id,
     slug: slugOf(conversation.id),
     projectID: projectId(state.directory),
     directory: state.directory,
     path: "",
-    ...(conversation.parentID === null ? {} : { parentID: conversation.parentID }),
+    parentID: conversation.parentID ?? undefined,
     title: conversation.title,
     agent: conversation.agent ?? DEFAULT_MODE,
-    model: { id: modelID, providerID, ...(state.variant === null ? {} : { variant: state.variant }) },
+    model: defined({ id: modelID, providerID, variant: state.variant ?? undefined }),
     version: OPENCODE_VERSION,
     cost: isRoot ? state.cost : 0,
     tokens: isRoot ? withoutTotal(state.tokens) : noTokens,
-    ...(isRoot && state.share ? { share: state.share } : {}),
-    ...(isRoot && state.revert ? { revert: state.revert } : {}),
-    time: {
+    share: (isRoot ? state.share : null) ?? undefined,
+    revert: (isRoot ? state.revert : null) ?? undefined,
+    time: defined({
       created: conversation.created,
       updated: conversation.updated,
-      ...(conversation.archived === null ? {} : { archived: conversation.archived }),
-    },
-  };
+      archived: conversation.archived ?? undefined,
+    }),
+  });
 }
 
 export function describeUser(
@@ -64,7 +65,7 @@ export function describeUser(
     role: "user",
     time: { created },
     agent: conversation.agent ?? DEFAULT_MODE,
-    model: { ...chosenOf(state), ...(state.variant === null ? {} : { variant: state.variant }) },
+    model: defined({ ...chosenOf(state), variant: state.variant ?? undefined }),
   };
 }
 
@@ -79,25 +80,24 @@ export function describeAssistant(
   { conversation, message, end }: { conversation: Conversation; message: OpenMessage; end: MessageEnd | null },
 ): OpenCodeAssistantMessage {
   const mode = message.summary ? SUMMARY_MODE : (conversation.agent ?? DEFAULT_MODE);
-  const finish = end?.finish ?? null;
-  return {
+  return defined({
     id: message.id,
     sessionID: conversation.id,
     role: "assistant",
     parentID: message.parentID,
     mode,
     agent: mode,
-    ...(message.summary ? { summary: true } : {}),
+    summary: message.summary || undefined,
     path: { cwd: state.directory, root: state.directory },
     cost: message.cost,
     tokens: message.tokens ?? noTokens,
     ...modelOf(state),
-    ...(state.variant === null ? {} : { variant: state.variant }),
-    time: { created: message.created, ...(end === null ? {} : { completed: end.completed }) },
-    ...(finish === null ? {} : { finish }),
-    ...(message.structured === undefined ? {} : { structured: message.structured }),
-    ...(end === null || end.error === null ? {} : { error: end.error }),
-  };
+    variant: state.variant ?? undefined,
+    time: defined({ created: message.created, completed: end?.completed }),
+    finish: end?.finish ?? undefined,
+    structured: message.structured,
+    error: end?.error ?? undefined,
+  });
 }
 
 export function tokensOf(tokens: Tokens): OpenCodeTokens {

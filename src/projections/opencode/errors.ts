@@ -1,4 +1,5 @@
 /** Errors and ends of turns in OpenCode's words: a name from its closed list, and a sentence. */
+import { defined } from "../../core/defined.ts";
 import { finishOf } from "../../core/finish.ts";
 import type { OpenCodeError } from "../../dialects/opencode.ts";
 import type { EndReason, ErrorInfo, TurnEnd } from "../../protocol/events.ts";
@@ -40,14 +41,14 @@ function nativeError(details: unknown): OpenCodeError | null {
     case "APIError":
       return {
         name,
-        data: {
+        data: defined({
           message,
-          ...(typeof statusCode === "number" ? { statusCode } : {}),
+          statusCode: typeof statusCode === "number" ? statusCode : undefined,
           isRetryable: isRetryable === true,
-          ...(isTexts(responseHeaders) ? { responseHeaders } : {}),
-          ...(typeof responseBody === "string" ? { responseBody } : {}),
-          ...(isTexts(metadata) ? { metadata } : {}),
-        },
+          responseHeaders: isTexts(responseHeaders) ? responseHeaders : undefined,
+          responseBody: typeof responseBody === "string" ? responseBody : undefined,
+          metadata: isTexts(metadata) ? metadata : undefined,
+        }),
       };
     default:
       return null;

@@ -8,7 +8,7 @@ import { summariseOpenCode } from "./summary.ts";
 export { DEFAULT_MODE, DEFAULT_MODEL, OPENCODE_VERSION } from "./describe.ts";
 export { openCodeSessionId, projectId, slugOf } from "./ids.ts";
 export { openCodeFold } from "./project.ts";
-export { diffIn, letGo, recordChanges, scopes, type ToldDiff } from "./records.ts";
+export { diffIn, dropSaved, recordChanges, scopes, type ToolDiff } from "./records.ts";
 export { defaultOptions, type OpenCodeOptions, type State as OpenCodeState } from "./state.ts";
 export {
   applyOpenCode,

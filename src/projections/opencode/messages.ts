@@ -1,35 +1,44 @@
 /** Messages and their text: who speaks, which block belongs to which message, where a model step begins and ends. */
+import { defined } from "../../core/defined.ts";
 import type { OpenCodeFilePart, OpenCodeSubtaskPart } from "../../dialects/opencode.ts";
-import { isShape, isString } from "../../dialects/shape.ts";
+import { isShape, isString, stringOf } from "../../dialects/shape.ts";
 import type { EventOf } from "../../protocol/events.ts";
 import type { ContentPart, Item, TextPart } from "../../protocol/items.ts";
 import { describeAssistant, describeUser, type MessageEnd } from "./describe.ts";
 import { follow } from "./ids.ts";
-import { type Conversation, eventId, makeId, type OpenMessage, ownId, type Telling, type TextEntry } from "./state.ts";
-import { beginStep, tellStepEnd } from "./steps.ts";
+import {
+  type Conversation,
+  eventId,
+  makeId,
+  type OpenMessage,
+  ownId,
+  type Rendering,
+  type TextEntry,
+} from "./state.ts";
+import { beginStep, emitStepEnd } from "./steps.ts";
 import { absolutePath } from "./tool-metadata.ts";
 
 /** The message an item of the assistant belongs to: the open one, or a new one where a new one is due. */
 export function messageFor(
-  telling: Telling,
+  rendering: Rendering,
   { conversation, item }: { conversation: Conversation; item: Pick<Item, "item_id" | "message_id"> },
 ): OpenMessage {
-  const { state } = telling;
+  const { state } = rendering;
   const own = ownId(state, { prefix: "msg", id: item.message_id });
   const open = conversation.message;
-  if (open !== null && isNext(telling, { open, own, item })) {
-    closeMessage(telling, { conversation, end: { completed: telling.ms, finish: open.finish, error: null } });
+  if (open !== null && isNext(rendering, { open, own, item })) {
+    closeMessage(rendering, { conversation, end: { completed: rendering.ms, finish: open.finish, error: null } });
   }
-  const message = conversation.message ?? openMessage(telling, { conversation, id: own, seed: item.item_id });
+  const message = conversation.message ?? openMessage(rendering, { conversation, id: own, seed: item.item_id });
   message.native = item.message_id ?? message.native;
-  // A message of OpenCode's own is one step; the files it tells of come after that step's end.
+  // A message of OpenCode's own is one step; the files it names come after that step's end.
   const isOver = message.own && message.stepped;
-  if (!message.inStep && !isOver) beginStep(telling, { conversation, message });
+  if (!message.inStep && !isOver) beginStep(rendering, { conversation, message });
   return message;
 }
 
 function isNext(
-  { state }: Telling,
+  { state }: Rendering,
   { open, own, item }: { open: OpenMessage; own: string | null; item: Pick<Item, "message_id"> },
 ): boolean {
   if (open.summary) return own === null || own !== open.id;
@@ -40,7 +49,7 @@ function isNext(
 }
 
 export function openMessage(
-  telling: Telling,
+  rendering: Rendering,
   {
     conversation,
     id,
@@ -48,12 +57,12 @@ export function openMessage(
     summary = false,
   }: { conversation: Conversation; id: string | null; seed: string; summary?: boolean },
 ): OpenMessage {
-  const { state, ms, out } = telling;
-  if (conversation.user === null && conversation.prompt !== "") tellChildPrompt(telling, { conversation, seed });
+  const { state, ms, out } = rendering;
+  if (conversation.user === null && conversation.prompt !== "") emitChildPrompt(rendering, { conversation, seed });
   // Where the prompt is not in the stream no user message is made up: the parent's id only has the right form.
-  const parentID = conversation.user ?? makeId(telling, "msg", `${seed}:user`);
+  const parentID = conversation.user ?? makeId(rendering, "msg", `${seed}:user`);
   const message: OpenMessage = {
-    id: id ?? makeId(telling, "msg", `${seed}:assistant`),
+    id: id ?? makeId(rendering, "msg", `${seed}:assistant`),
     native: null,
     created: ms,
     parentID,
@@ -70,54 +79,60 @@ export function openMessage(
   conversation.user = parentID;
   conversation.message = message;
   const info = describeAssistant(state, { conversation, message, end: null });
-  out.push({ id: eventId(telling), type: "message.updated", properties: { sessionID: conversation.id, info } });
+  out.push({ id: eventId(rendering), type: "message.updated", properties: { sessionID: conversation.id, info } });
   return message;
 }
 
 /** A child session begins with what its subagent was asked for, also where the agent does not repeat it. */
-function tellChildPrompt(telling: Telling, { conversation, seed }: { conversation: Conversation; seed: string }): void {
-  const { state, ms, out } = telling;
-  const id = makeId(telling, "msg", `${seed}:prompt`);
+function emitChildPrompt(
+  rendering: Rendering,
+  { conversation, seed }: { conversation: Conversation; seed: string },
+): void {
+  const { state, ms, out } = rendering;
+  const id = makeId(rendering, "msg", `${seed}:prompt`);
   const sessionID = conversation.id;
   conversation.user = id;
   const info = describeUser(state, { conversation, id, created: ms });
-  out.push({ id: eventId(telling), type: "message.updated", properties: { sessionID, info } });
-  const part = { id: makeId(telling, "prt", `${seed}:prompt`), sessionID, messageID: id } as const;
+  out.push({ id: eventId(rendering), type: "message.updated", properties: { sessionID, info } });
+  const part = { id: makeId(rendering, "prt", `${seed}:prompt`), sessionID, messageID: id } as const;
   out.push({
-    id: eventId(telling),
+    id: eventId(rendering),
     type: "message.part.updated",
     properties: { sessionID, part: { ...part, type: "text", text: conversation.prompt }, time: ms },
   });
 }
 
 export function closeMessage(
-  telling: Telling,
+  rendering: Rendering,
   { conversation, end }: { conversation: Conversation; end: MessageEnd },
 ): void {
-  const { state, out } = telling;
+  const { state, out } = rendering;
   const { message } = conversation;
   if (message === null) return;
-  tellStepEnd(telling, { session: conversation.id, message });
+  emitStepEnd(rendering, { session: conversation.id, message });
   conversation.message = null;
   state.turn.used.add(message.id);
   const info = describeAssistant(state, { conversation, message, end });
-  out.push({ id: eventId(telling), type: "message.updated", properties: { sessionID: conversation.id, info } });
+  out.push({ id: eventId(rendering), type: "message.updated", properties: { sessionID: conversation.id, info } });
 }
 
 /** A prompt. In the middle of a turn it ends the message before it, so that answers stand below what they answer. */
-export function tellUser(telling: Telling, { conversation, item }: { conversation: Conversation; item: Item }): void {
-  const { state, ms, out } = telling;
+export function emitUser(
+  rendering: Rendering,
+  { conversation, item }: { conversation: Conversation; item: Item },
+): void {
+  const { state, ms, out } = rendering;
   const open = conversation.message;
   if (open !== null && !open.own) {
-    closeMessage(telling, { conversation, end: { completed: ms, finish: open.finish, error: null } });
+    closeMessage(rendering, { conversation, end: { completed: ms, finish: open.finish, error: null } });
   }
   const kept = [item.message_id, item.native_item_id].find((id) => id?.startsWith("msg_") === true) ?? null;
   if (kept !== null) follow(state.clock, kept);
-  const id = kept ?? makeId(telling, "msg", `${item.item_id}:user`);
+  const id = kept ?? makeId(rendering, "msg", `${item.item_id}:user`);
   const own = ownId(state, { prefix: "prt", id: item.native_item_id });
   conversation.user = id;
   const info = describeUser(state, { conversation, id, created: ms });
-  out.push({ id: eventId(telling), type: "message.updated", properties: { sessionID: conversation.id, info } });
+  out.push({ id: eventId(rendering), type: "message.updated", properties: { sessionID: conversation.id, info } });
   // What the governor or the agent's own machinery writes for the model is not shown as a person's words.
   const synthetic = state.turn.continued || item.kind === "system";
   if (item.kind !== "system") state.turn.continued = false;
@@ -125,21 +140,21 @@ export function tellUser(telling: Telling, { conversation, item }: { conversatio
   const content = subtask === null ? item.content : item.content.slice(0, 1);
   for (const [index, part] of content.entries()) {
     const base = {
-      id: (index === 0 ? own : null) ?? makeId(telling, "prt", `${item.item_id}:${index}`),
+      id: (index === 0 ? own : null) ?? makeId(rendering, "prt", `${item.item_id}:${index}`),
       sessionID: conversation.id,
       messageID: id,
     };
-    const told =
+    const shown =
       subtask !== null
         ? ({ ...base, type: "subtask", ...subtask } as const)
         : part.type === "text"
           ? ({ ...base, type: "text", text: part.text, ...markOf(part, { synthetic }) } as const)
           : filePart(part, { base, directory: state.directory });
-    if (told === null) continue;
+    if (shown === null) continue;
     out.push({
-      id: eventId(telling),
+      id: eventId(rendering),
       type: "message.part.updated",
-      properties: { sessionID: conversation.id, part: told, time: ms },
+      properties: { sessionID: conversation.id, part: shown, time: ms },
     });
   }
 }
@@ -162,7 +177,7 @@ function subtaskIn(content: readonly ContentPart[]): Subtask | null {
   if (!isShape(subtask)) return null;
   const { prompt, description, agent, command } = subtask;
   if (!isString(prompt) || !isString(description) || !isString(agent)) return null;
-  return { prompt, description, agent, ...(isString(command) ? { command } : {}) };
+  return defined({ prompt, description, agent, command: stringOf(command) });
 }
 
 export function filePart(
@@ -185,17 +200,17 @@ export function filePart(
 }
 
 /** Images and files that an assistant shows. Files that it changed are `file.edited` events, as OpenCode has them. */
-export function tellFileParts(telling: Telling, { item, place }: { item: Item; place: TextEntry }): void {
-  const { state, out, ms } = telling;
-  const sessionID = sessionOf(telling, place);
+export function emitFileParts(rendering: Rendering, { item, place }: { item: Item; place: TextEntry }): void {
+  const { state, out, ms } = rendering;
+  const sessionID = sessionOf(rendering, place);
   for (const [index, content] of item.content.entries()) {
     const isShown = content.type === "image" || (content.type === "file_ref" && content.action === "read");
     if (!isShown) continue;
-    const id = makeId(telling, "prt", `${item.item_id}:${index}`);
+    const id = makeId(rendering, "prt", `${item.item_id}:${index}`);
     const base = { id, sessionID, messageID: place.messageID };
     const part = filePart(content, { base, directory: state.directory });
     if (part === null) continue;
-    out.push({ id: eventId(telling), type: "message.part.updated", properties: { sessionID, part, time: ms } });
+    out.push({ id: eventId(rendering), type: "message.part.updated", properties: { sessionID, part, time: ms } });
   }
 }
 
@@ -204,49 +219,52 @@ function nameOf(path: string | undefined): { readonly filename?: string } {
   return filename === undefined || filename === "" ? {} : { filename };
 }
 
-export function openText(telling: Telling, { conversation, item }: { conversation: Conversation; item: Item }): void {
-  writeText(telling, { conversation, item, message: messageFor(telling, { conversation, item }), whole: false });
+export function openText(
+  rendering: Rendering,
+  { conversation, item }: { conversation: Conversation; item: Item },
+): void {
+  writeText(rendering, { conversation, item, message: messageFor(rendering, { conversation, item }), whole: false });
 }
 
 /** A compaction's summary is a message of its own. Beside an open message it must not end that one. */
 export function openSummary(
-  telling: Telling,
+  rendering: Rendering,
   { conversation, item }: { conversation: Conversation; item: Item },
 ): void {
-  const { state } = telling;
+  const { state } = rendering;
   const id = ownId(state, { prefix: "msg", id: item.message_id });
   const beside = id === null ? conversation.message : null;
   const open = conversation.message;
   if (beside === null && open !== null) {
-    closeMessage(telling, { conversation, end: { completed: telling.ms, finish: open.finish, error: null } });
+    closeMessage(rendering, { conversation, end: { completed: rendering.ms, finish: open.finish, error: null } });
   }
-  const message = openMessage(telling, { conversation, id, seed: item.item_id, summary: true });
+  const message = openMessage(rendering, { conversation, id, seed: item.item_id, summary: true });
   message.native = item.message_id;
-  if (beside === null) beginStep(telling, { conversation, message });
+  if (beside === null) beginStep(rendering, { conversation, message });
   else conversation.message = beside;
   state.openSummaries.set(item.item_id, { message, beside: beside !== null });
-  writeText(telling, { conversation, item, message, whole: true });
+  writeText(rendering, { conversation, item, message, whole: true });
 }
 
 export function closeSummary(
-  telling: Telling,
+  rendering: Rendering,
   { conversation, item }: { conversation: Conversation; item: Item },
 ): void {
-  const { state, ms } = telling;
-  closeText(telling, item);
+  const { state, ms } = rendering;
+  closeText(rendering, item);
   const summary = state.openSummaries.get(item.item_id);
   state.openSummaries.delete(item.item_id);
   if (summary === undefined) return;
   const { message, beside } = summary;
-  if (!beside) return tellStepEnd(telling, { session: conversation.id, message });
+  if (!beside) return emitStepEnd(rendering, { session: conversation.id, message });
   const open = conversation.message;
   conversation.message = message;
-  closeMessage(telling, { conversation, end: { completed: ms, finish: "stop", error: null } });
+  closeMessage(rendering, { conversation, end: { completed: ms, finish: "stop", error: null } });
   conversation.message = open;
 }
 
 function writeText(
-  telling: Telling,
+  rendering: Rendering,
   {
     conversation,
     item,
@@ -254,12 +272,12 @@ function writeText(
     whole,
   }: { conversation: Conversation; item: Item; message: OpenMessage; whole: boolean },
 ): void {
-  const { state, ms } = telling;
+  const { state, ms } = rendering;
   const own = ownId(state, { prefix: "prt", id: item.native_item_id });
   const entry: TextEntry = {
     conversation: conversation.key,
     messageID: message.id,
-    id: own ?? makeId(telling, "prt", `${item.item_id}:text`),
+    id: own ?? makeId(rendering, "prt", `${item.item_id}:text`),
     start: ms,
     type: item.content[0]?.type === "reasoning" ? "reasoning" : "text",
     begun: false,
@@ -271,65 +289,65 @@ function writeText(
   state.turn.used.add(entry.id);
   // Elsewhere a block that never says anything has no part; OpenCode's own blocks have one from their first moment.
   const [part] = item.content;
-  if (own !== null && (part?.type === "text" || part?.type === "reasoning")) beginText(telling, entry);
+  if (own !== null && (part?.type === "text" || part?.type === "reasoning")) beginText(rendering, entry);
 }
 
-export function tellDelta(telling: Telling, { data }: EventOf<"item.delta">): void {
-  const entry = telling.state.texts.get(data.item_id);
+export function emitDelta(rendering: Rendering, { data }: EventOf<"item.delta">): void {
+  const entry = rendering.state.texts.get(data.item_id);
   if (entry === undefined || entry.whole || data.part === "tool_output") return;
   if (!entry.begun) {
     entry.type = data.part;
-    beginText(telling, entry);
+    beginText(rendering, entry);
   }
-  pushDelta(telling, { entry, delta: data.delta });
+  pushDelta(rendering, { entry, delta: data.delta });
 }
 
-function pushDelta(telling: Telling, { entry, delta }: { entry: TextEntry; delta: string }): void {
-  const { state, out, ms } = telling;
-  const sessionID = sessionOf(telling, entry);
+function pushDelta(rendering: Rendering, { entry, delta }: { entry: TextEntry; delta: string }): void {
+  const { state, out, ms } = rendering;
+  const sessionID = sessionOf(rendering, entry);
   entry.length += delta.length;
   if (state.options.deltas === "legacy") {
     entry.text += delta;
     const part = textPart(entry, { sessionID, text: entry.text, end: null });
     out.push({
-      id: eventId(telling),
+      id: eventId(rendering),
       type: "message.part.updated",
       properties: { sessionID, part, delta, time: ms },
     });
     return;
   }
   out.push({
-    id: eventId(telling),
+    id: eventId(rendering),
     type: "message.part.delta",
     properties: { sessionID, messageID: entry.messageID, partID: entry.id, field: "text", delta },
   });
 }
 
 /** The one full update that follows a block's deltas. Its `time.end` is what `opencode run --attach` waits for. */
-export function closeText(telling: Telling, item: Item): void {
-  const { state, out, ms } = telling;
+export function closeText(rendering: Rendering, item: Item): void {
+  const { state, out, ms } = rendering;
   const entry = state.texts.get(item.item_id);
   if (entry === undefined) return;
   state.texts.delete(item.item_id);
   const said = item.content.find((part) => part.type === "text" || part.type === "reasoning");
   const text = said === undefined ? "" : said.text;
   if (!entry.begun && text === "") return;
-  const untold = !entry.begun || (entry.length === 0 && text !== "");
-  if (!entry.begun) beginText(telling, entry);
-  if (untold) pushDelta(telling, { entry, delta: text });
-  const sessionID = sessionOf(telling, entry);
+  const unsent = !entry.begun || (entry.length === 0 && text !== "");
+  if (!entry.begun) beginText(rendering, entry);
+  if (unsent) pushDelta(rendering, { entry, delta: text });
+  const sessionID = sessionOf(rendering, entry);
   const part = textPart(entry, { sessionID, text, end: ms });
-  out.push({ id: eventId(telling), type: "message.part.updated", properties: { sessionID, part, time: ms } });
+  out.push({ id: eventId(rendering), type: "message.part.updated", properties: { sessionID, part, time: ms } });
 }
 
-function beginText(telling: Telling, entry: TextEntry): void {
+function beginText(rendering: Rendering, entry: TextEntry): void {
   entry.begun = true;
-  const sessionID = sessionOf(telling, entry);
+  const sessionID = sessionOf(rendering, entry);
   const part = textPart(entry, { sessionID, text: "", end: null });
-  telling.out.push({
-    id: eventId(telling),
+  rendering.out.push({
+    id: eventId(rendering),
     type: "message.part.updated",
-    properties: { sessionID, part, time: telling.ms },
+    properties: { sessionID, part, time: rendering.ms },
   });
 }
 
@@ -337,7 +355,7 @@ function textPart(
   entry: TextEntry,
   { sessionID, text, end }: { sessionID: string; text: string; end: number | null },
 ): { id: string; sessionID: string; messageID: string; type: "text" | "reasoning"; text: string; time: PartTime } {
-  const time = { start: entry.start, ...(end === null ? {} : { end }) };
+  const time = end === null ? { start: entry.start } : { start: entry.start, end };
   return { id: entry.id, messageID: entry.messageID, sessionID, type: entry.type, text, time };
 }
 
@@ -346,5 +364,5 @@ interface PartTime {
   readonly end?: number;
 }
 
-const sessionOf = ({ state }: Telling, entry: TextEntry): string =>
+const sessionOf = ({ state }: Rendering, entry: TextEntry): string =>
   state.conversations.get(entry.conversation)?.id ?? "";

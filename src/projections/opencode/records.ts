@@ -1,8 +1,8 @@
-/** The messages of a store as small records, to be put by, so that a long conversation need not stay in memory. */
+/** The messages of a store as small records to be stored, so that a long conversation need not stay in memory. */
 import type { OpenCodeFileDiff, OpenCodePart } from "../../dialects/opencode.ts";
 import type { OpenCodeStore, StoredSession } from "./store.ts";
 
-/** Where records stand: the messages of a session, the parts of a message, the diffs that a session's tools told. */
+/** The scopes of records: the messages of a session, the parts of a message, the diffs of a session's tools. */
 export const scopes = {
   messages: (session: string): string => `messages/${session}`,
   parts: (message: string): string => `parts/${message}`,
@@ -14,19 +14,19 @@ export type OpenCodeRecordChange =
   | { readonly type: "remove"; readonly scope: string; readonly id: string }
   | { readonly type: "clear"; readonly scope: string };
 
-/** A file's diff, and the message whose tool told it. */
-export interface ToldDiff {
+/** A file's diff, and the message whose tool made it. */
+export interface ToolDiff {
   readonly messageID: string;
   readonly diff: OpenCodeFileDiff;
 }
 
-/** All that has changed since messages were last put by. */
+/** All that has changed since messages were last saved. */
 export function recordChanges({ sessions }: OpenCodeStore): OpenCodeRecordChange[] {
   return [...sessions].flatMap(([id, session]) => [...removals(id, session), ...puts(id, session)]);
 }
 
-/** What was put by is let go, but for the parts that are still being written: deltas are added to them. */
-export function letGo({ sessions }: OpenCodeStore, isOpen: (part: string) => boolean): void {
+/** Drops from memory what was saved, but for the parts that are still being written: deltas are added to them. */
+export function dropSaved({ sessions }: OpenCodeStore, isOpen: (part: string) => boolean): void {
   for (const { messages, removed } of sessions.values()) {
     removed.messages.clear();
     removed.parts.clear();
@@ -63,13 +63,13 @@ function puts(id: string, { messages }: StoredSession): OpenCodeRecordChange[] {
     for (const part of parts.values()) {
       put(scopes.parts(message), part.id, part);
       const diff = diffIn(part);
-      if (diff !== null) put(scopes.diffs(id), part.id, { messageID: message, diff } satisfies ToldDiff);
+      if (diff !== null) put(scopes.diffs(id), part.id, { messageID: message, diff } satisfies ToolDiff);
     }
   }
   return changes;
 }
 
-/** The diff of the file that a finished tool has changed, where it told one. */
+/** The diff of the file that a finished tool has changed, where its metadata has one. */
 export function diffIn(part: OpenCodePart): OpenCodeFileDiff | null {
   if (part.type !== "tool" || part.state.status !== "completed") return null;
   const diff = part.state.metadata?.filediff;

@@ -1,20 +1,22 @@
 /** Permissions and questions, with the ids and the fields that OpenCode's dialogs need. */
 
+import { defined } from "../../core/defined.ts";
 import { unifiedDiff } from "../../core/diff.ts";
 import type { OpenCodePermissionReply, OpenCodeQuestionInfo } from "../../dialects/opencode.ts";
+import { stringOf } from "../../dialects/shape.ts";
 import type { EventOf, PermissionStatus, Question } from "../../protocol/events.ts";
-import { eventId, makeId, rootOf, type Telling, type ToolEntry } from "./state.ts";
+import { eventId, makeId, type Rendering, rootOf, type ToolEntry } from "./state.ts";
 import { firstText, recordOf, toolInput, toolName } from "./tools.ts";
 
-export function askPermission(telling: Telling, { data }: EventOf<"permission.requested">): void {
-  const { state } = telling;
+export function askPermission(rendering: Rendering, { data }: EventOf<"permission.requested">): void {
+  const { state } = rendering;
   const { tool, call_id: call, input, patterns, deadline: _, always: pattern, ...more } = data.metadata;
   const entry = call === null ? undefined : state.tools.get(call);
-  const sessionID = entry?.session ?? rootOf(telling).id;
-  const id = makeId(telling, "per", data.permission_id);
+  const sessionID = entry?.session ?? rootOf(rendering).id;
+  const id = makeId(rendering, "per", data.permission_id);
   state.requests.set(data.permission_id, { id, session: sessionID });
-  telling.out.push({
-    id: eventId(telling),
+  rendering.out.push({
+    id: eventId(rendering),
     type: "permission.asked",
     properties: {
       id,
@@ -43,13 +45,13 @@ function describedInput({ tool, input }: { tool: string; input: unknown }): Read
   const mapped = toolInput({ tool: toolName({ name: tool, kind: "tool" }), native: recordOf(input) });
   const filepath = firstText(mapped, ["filePath", "filepath"]);
   const described = {
-    ...(typeof mapped.command === "string" ? { command: mapped.command } : {}),
+    ...defined({ command: stringOf(mapped.command) }),
     ...(filepath === "" ? {} : { filepath, ...diffOf({ path: filepath, input: mapped }) }),
-    ...(typeof mapped.url === "string" ? { url: mapped.url } : {}),
+    ...defined({ url: stringOf(mapped.url) }),
   };
   const native = recordOf(input);
-  const isTold = Object.entries(native).every(([key, value]) => recordOf(described)[key] === value);
-  return isTold ? described : { ...described, input: native };
+  const isComplete = Object.entries(native).every(([key, value]) => recordOf(described)[key] === value);
+  return isComplete ? described : { ...described, input: native };
 }
 
 /** What an edit would do, from what is known before it is done. */
@@ -76,26 +78,26 @@ const replies: Readonly<Record<PermissionStatus, OpenCodePermissionReply>> = {
   reject: "reject",
 };
 
-export function resolvePermission(telling: Telling, { data }: EventOf<"permission.resolved">): void {
-  const request = telling.state.requests.get(data.permission_id);
+export function resolvePermission(rendering: Rendering, { data }: EventOf<"permission.resolved">): void {
+  const request = rendering.state.requests.get(data.permission_id);
   if (request === undefined) return;
-  telling.state.requests.delete(data.permission_id);
-  telling.out.push({
-    id: eventId(telling),
+  rendering.state.requests.delete(data.permission_id);
+  rendering.out.push({
+    id: eventId(rendering),
     type: "permission.replied",
     properties: { sessionID: request.session, requestID: request.id, reply: replies[data.status] },
   });
 }
 
-export function askQuestion(telling: Telling, { data }: EventOf<"question.requested">): void {
-  const { state } = telling;
+export function askQuestion(rendering: Rendering, { data }: EventOf<"question.requested">): void {
+  const { state } = rendering;
   const call = data.metadata.call_id;
   const entry = call === null ? undefined : state.tools.get(call);
-  const sessionID = entry?.session ?? rootOf(telling).id;
-  const id = makeId(telling, "que", data.question_id);
+  const sessionID = entry?.session ?? rootOf(rendering).id;
+  const id = makeId(rendering, "que", data.question_id);
   state.requests.set(data.question_id, { id, session: sessionID });
-  telling.out.push({
-    id: eventId(telling),
+  rendering.out.push({
+    id: eventId(rendering),
     type: "question.asked",
     properties: { id, sessionID, questions: data.questions.map(questionInfo), ...toolOf(entry) },
   });
@@ -103,28 +105,29 @@ export function askQuestion(telling: Telling, { data }: EventOf<"question.reques
 
 const HEADER_LENGTH = 30;
 
-const questionInfo = ({ question, header, options, multiple, custom }: Question): OpenCodeQuestionInfo => ({
-  question,
-  header: (header ?? question).slice(0, HEADER_LENGTH),
-  options: options.map(({ label, description }) => ({ label, description: description ?? "" })),
-  ...(multiple ? { multiple } : {}),
-  ...(custom ? {} : { custom }),
-});
+const questionInfo = ({ question, header, options, multiple, custom }: Question): OpenCodeQuestionInfo =>
+  defined({
+    question,
+    header: (header ?? question).slice(0, HEADER_LENGTH),
+    options: options.map(({ label, description }) => ({ label, description: description ?? "" })),
+    multiple: multiple || undefined,
+    custom: custom ? undefined : custom,
+  });
 
-export function resolveQuestion(telling: Telling, { data }: EventOf<"question.resolved">): void {
-  const request = telling.state.requests.get(data.question_id);
+export function resolveQuestion(rendering: Rendering, { data }: EventOf<"question.resolved">): void {
+  const request = rendering.state.requests.get(data.question_id);
   if (request === undefined) return;
-  telling.state.requests.delete(data.question_id);
+  rendering.state.requests.delete(data.question_id);
   const about = { sessionID: request.session, requestID: request.id };
   if (data.status === "answered") {
     const answers = data.response ?? [];
     const call = data.metadata.call_id;
-    const entry = call === null ? undefined : telling.state.tools.get(call);
+    const entry = call === null ? undefined : rendering.state.tools.get(call);
     if (entry !== undefined) entry.answers = answers;
-    telling.out.push({ id: eventId(telling), type: "question.replied", properties: { ...about, answers } });
+    rendering.out.push({ id: eventId(rendering), type: "question.replied", properties: { ...about, answers } });
     return;
   }
-  telling.out.push({ id: eventId(telling), type: "question.rejected", properties: about });
+  rendering.out.push({ id: eventId(rendering), type: "question.rejected", properties: about });
 }
 
 const toolOf = (entry: ToolEntry | undefined): { readonly tool?: { messageID: string; callID: string } } =>

@@ -6,7 +6,7 @@ import { type Clock, nextId, openCodeSessionId, startClock } from "./ids.ts";
 export interface OpenCodeOptions {
   /** One assistant message per turn, or one per model step as OpenCode itself stores them. */
   readonly messages: "turn" | "step";
-  /** `legacy`: text comes as `message.part.updated` with `delta`, as servers before 1.1 told it. */
+  /** `legacy`: text comes as `message.part.updated` with `delta`, as servers before 1.1 sent it. */
   readonly deltas: "today" | "legacy";
 }
 
@@ -74,9 +74,9 @@ export interface TextEntry {
   readonly id: string;
   readonly start: number;
   type: "text" | "reasoning";
-  /** Its empty part has been told. */
+  /** Its empty part has been emitted. */
   begun: boolean;
-  /** Told at once when it is whole: a summary may still be corrected while it is written. */
+  /** Emitted at once when it is whole: a summary may still be corrected while it is written. */
   readonly whole: boolean;
   length: number;
   /** What was said so far; kept for the legacy form only. */
@@ -98,7 +98,7 @@ export interface ToolEntry {
   title: string;
   status: "pending" | "running" | "final";
   start: number;
-  /** The end of what it printed so far, and when that was last told. */
+  /** The end of what it printed so far, and when that was last emitted. */
   output: string;
   shownAt: number;
   child: string | null;
@@ -114,7 +114,7 @@ export interface State {
   agent: string;
   /** What answers. */
   model: string | null;
-  /** What was asked for, null for the agent's own choice; undefined in a recording, which does not tell. */
+  /** What was asked for, null for the agent's own choice; undefined in a recording, which does not say. */
   chosen: string | null | undefined;
   variant: string | null;
   directory: string;
@@ -134,7 +134,7 @@ export interface State {
   /** Open requests: our id to OpenCode's. */
   readonly requests: Map<string, { readonly id: string; readonly session: string }>;
   readonly turn: {
-    /** Errors that were told in this turn, so that its end does not repeat them. */
+    /** Errors that were emitted in this turn, so that its end does not repeat them. */
     errors: string[];
     compacting: boolean;
     /** Compaction is over, but its summary is still being written. */
@@ -185,8 +185,8 @@ export const start = (options: OpenCodeOptions): State => ({
   },
 });
 
-/** One universal event on its way: when it happened, and what follows from it. */
-export interface Telling {
+/** One universal event being rendered: when it happened, and the OpenCode events that follow from it. */
+export interface Rendering {
   readonly state: State;
   readonly event: UniversalEvent;
   readonly ms: number;
@@ -195,7 +195,7 @@ export interface Telling {
 
 export const ROOT = "";
 
-export function rootOf({ state, event, ms }: Telling): Conversation {
+export function rootOf({ state, event, ms }: Rendering): Conversation {
   const known = state.conversations.get(ROOT);
   if (known !== undefined) return known;
   state.session = event.session_id;
@@ -219,12 +219,12 @@ export function rootOf({ state, event, ms }: Telling): Conversation {
   return root;
 }
 
-export function makeId(telling: Telling, prefix: "msg" | "prt" | "per" | "que", seed: string): string {
-  const { state, ms } = telling;
+export function makeId(rendering: Rendering, prefix: "msg" | "prt" | "per" | "que", seed: string): string {
+  const { state, ms } = rendering;
   return nextId(state.clock, { prefix, ms, seed: `${state.session}:${seed}` });
 }
 
-export function eventId({ state, event, ms, out }: Telling): string {
+export function eventId({ state, event, ms, out }: Rendering): string {
   return nextId(state.clock, { prefix: "evt", ms, seed: `${event.event_id}:${out.length}` });
 }
 
@@ -238,5 +238,5 @@ export function ownId(
   return id.startsWith(`${prefix}_`) ? id : null;
 }
 
-/** A conversation that is idle tells nothing: what comes late belongs to no turn. */
+/** For an idle conversation nothing is emitted: what comes late belongs to no turn. */
 export const isQuiet = ({ status }: Conversation): boolean => status === "idle";

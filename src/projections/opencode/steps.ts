@@ -7,35 +7,35 @@ import {
   eventId,
   makeId,
   type OpenMessage,
+  type Rendering,
   type State,
-  type Telling,
   type ToolEntry,
 } from "./state.ts";
 
 /** A model call begins. */
 export function beginStep(
-  telling: Telling,
+  rendering: Rendering,
   { conversation, message }: { conversation: Conversation; message: OpenMessage },
 ): void {
-  tellStepEnd(telling, { session: conversation.id, message });
+  emitStepEnd(rendering, { session: conversation.id, message });
   message.inStep = true;
-  const id = makeId(telling, "prt", `${telling.event.event_id}:step-start`);
+  const id = makeId(rendering, "prt", `${rendering.event.event_id}:step-start`);
   const part = { id, sessionID: conversation.id, messageID: message.id, type: "step-start" } as const;
-  telling.out.push({
-    id: eventId(telling),
+  rendering.out.push({
+    id: eventId(rendering),
     type: "message.part.updated",
-    properties: { sessionID: conversation.id, part, time: telling.ms },
+    properties: { sessionID: conversation.id, part, time: rendering.ms },
   });
 }
 
 /** A model call ended. The message keeps the step's tokens, which is what fills the context, and adds up the cost. */
 export function endStep(
-  telling: Telling,
+  rendering: Rendering,
   { conversation, message, step }: { conversation: Conversation; message: OpenMessage; step: UsageStep },
 ): void {
   const { id: session } = conversation;
-  if (message.summary && !message.inStep) beginStep(telling, { conversation, message });
-  else tellStepEnd(telling, { session, message });
+  if (message.summary && !message.inStep) beginStep(rendering, { conversation, message });
+  else emitStepEnd(rendering, { session, message });
   const reason = stepFinish(step.finish);
   const tokens = tokensOf(step.tokens);
   const cost = step.cost_usd ?? 0;
@@ -45,20 +45,23 @@ export function endStep(
   message.tokens = tokens;
   message.cost += cost;
   message.due = { reason, cost, tokens };
-  if (!isWriting(telling.state, message)) tellStepEnd(telling, { session, message });
+  if (!isWriting(rendering.state, message)) emitStepEnd(rendering, { session, message });
 }
 
 /** As in OpenCode itself, a step ends after the tools that it called. */
-export function tellStepEnd(telling: Telling, { session, message }: { session: string; message: OpenMessage }): void {
+export function emitStepEnd(
+  rendering: Rendering,
+  { session, message }: { session: string; message: OpenMessage },
+): void {
   const { due } = message;
   if (due === null) return;
   message.due = null;
-  const id = makeId(telling, "prt", `${telling.event.event_id}:step-finish`);
+  const id = makeId(rendering, "prt", `${rendering.event.event_id}:step-finish`);
   const part = { id, sessionID: session, messageID: message.id, type: "step-finish", ...due } as const;
-  telling.out.push({
-    id: eventId(telling),
+  rendering.out.push({
+    id: eventId(rendering),
     type: "message.part.updated",
-    properties: { sessionID: session, part, time: telling.ms },
+    properties: { sessionID: session, part, time: rendering.ms },
   });
 }
 
@@ -70,10 +73,10 @@ function isWriting({ openSummaries }: State, { id, openTools }: OpenMessage): bo
 }
 
 /** A tool is final: if it was the last one of its step, the step ends. */
-export function closeTool(telling: Telling, { messageID, conversation: key }: ToolEntry): void {
-  const conversation = telling.state.conversations.get(key);
+export function closeTool(rendering: Rendering, { messageID, conversation: key }: ToolEntry): void {
+  const conversation = rendering.state.conversations.get(key);
   const message = conversation?.message ?? null;
   if (conversation === undefined || message === null || message.id !== messageID) return;
   message.openTools -= 1;
-  if (!isWriting(telling.state, message)) tellStepEnd(telling, { session: conversation.id, message });
+  if (!isWriting(rendering.state, message)) emitStepEnd(rendering, { session: conversation.id, message });
 }

@@ -1,6 +1,6 @@
 /**
  * What a client knows after it has heard OpenCode's events: sessions, messages with their parts, what waits for
- * answers. Messages can be put by (records.ts): then only those that changed since are here.
+ * answers. Messages can be saved (records.ts): then only those that changed since are here.
  */
 import type {
   OpenCodeEvent,
@@ -14,7 +14,7 @@ import type {
 } from "../../dialects/opencode.ts";
 
 export interface StoredMessage {
-  /** Null when only parts have changed since the message was put by. */
+  /** Null when only parts have changed since the message was saved. */
   info: OpenCodeMessage | null;
   readonly parts: Map<string, OpenCodePart>;
 }
@@ -23,7 +23,7 @@ export interface StoredSession {
   info: OpenCodeSession | null;
   status: OpenCodeStatus;
   readonly messages: Map<string, StoredMessage>;
-  /** Messages and parts that were put by and are no more; parts by message. */
+  /** Messages and parts that were saved and have been removed since; parts by message. */
   readonly removed: Removed;
   todos: readonly OpenCodeTodo[];
 }

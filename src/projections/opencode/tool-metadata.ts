@@ -1,5 +1,6 @@
 /** What OpenCode's clients draw beside a tool's input and output: diffs, exit codes, running output, a title. */
 
+import { defined } from "../../core/defined.ts";
 import { countChanges, unifiedDiff } from "../../core/diff.ts";
 import type { FileRefPart, ToolResultPart } from "../../protocol/items.ts";
 import type { ToolEntry } from "./state.ts";
@@ -26,7 +27,7 @@ const openTodos = (todos: unknown): number =>
   Array.isArray(todos) ? todos.filter((todo) => recordOf(todo).status !== "completed").length : 0;
 
 export function runningMetadata(entry: ToolEntry): Metadata {
-  return { ...childMetadata(entry), ...(entry.output === "" ? {} : { output: entry.output }) };
+  return { ...childMetadata(entry), ...defined({ output: entry.output || undefined }) };
 }
 
 export function finalMetadata({
@@ -44,11 +45,7 @@ export function finalMetadata({
   const metadata: Metadata = { ...childMetadata(entry), truncated: false };
   switch (entry.tool) {
     case "bash":
-      return {
-        ...metadata,
-        output: bounded(output),
-        ...(result?.exit_code === undefined ? {} : { exit: result.exit_code }),
-      };
+      return defined({ ...metadata, output: bounded(output), exit: result?.exit_code });
     case "edit":
       return { ...metadata, ...editMetadata({ entry, files, directory }), diagnostics: {} };
     case "write":
@@ -60,7 +57,7 @@ export function finalMetadata({
     case "read":
       return { ...metadata, loaded: [] };
     case "question":
-      return { ...metadata, ...(entry.answers === null ? {} : { answers: entry.answers }) };
+      return defined({ ...metadata, answers: entry.answers ?? undefined });
     default:
       return metadata;
   }
@@ -77,14 +74,14 @@ interface Edited {
 }
 
 function editMetadata({ entry, files, directory }: Edited): Metadata {
-  const told = files.find((file) => file.diff !== undefined);
-  const named = firstText(entry.input, ["filePath"]) || (told?.path ?? files[0]?.path ?? "");
+  const withDiff = files.find((file) => file.diff !== undefined);
+  const named = firstText(entry.input, ["filePath"]) || (withDiff?.path ?? files[0]?.path ?? "");
   const file = absolutePath({ path: named, directory });
   const before = entry.input.oldString;
   const after = entry.input.newString;
   const made =
     typeof before === "string" && typeof after === "string" ? unifiedDiff({ path: file, before, after }) : undefined;
-  const diff = told?.diff ?? made;
+  const diff = withDiff?.diff ?? made;
   if (diff === undefined) return {};
   return { diff, filediff: { file, patch: diff, ...countChanges(diff) } };
 }
@@ -92,7 +89,8 @@ function editMetadata({ entry, files, directory }: Edited): Metadata {
 function writeMetadata({ entry, files, directory }: Edited): Metadata {
   const [file] = files;
   const filepath = absolutePath({ path: firstText(entry.input, ["filePath"]) || (file?.path ?? ""), directory });
-  return { filepath, ...(file?.change === undefined ? {} : { exists: file.change !== "add" }) };
+  const exists = file?.change === undefined ? undefined : file.change !== "add";
+  return defined({ filepath, exists });
 }
 
 function patchedFile({ file, directory }: { file: FileRefPart; directory: string }): Metadata {

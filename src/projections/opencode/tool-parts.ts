@@ -1,39 +1,43 @@
 /** Tool parts: pending, running, completed or error, in this order, each part final exactly once. */
+import { defined } from "../../core/defined.ts";
 import type { OpenCodeToolState } from "../../dialects/opencode.ts";
 import type { EventOf } from "../../protocol/events.ts";
 import type { FileRefPart, Item, ToolCallPart, ToolResultPart } from "../../protocol/items.ts";
 import { filePart, messageFor } from "./messages.ts";
-import { type Conversation, eventId, isQuiet, makeId, ownId, type Telling, type ToolEntry } from "./state.ts";
+import { type Conversation, eventId, isQuiet, makeId, ownId, type Rendering, type ToolEntry } from "./state.ts";
 import { closeTool } from "./steps.ts";
 import { absolutePath, bounded, finalMetadata, runningMetadata, titleOf } from "./tool-metadata.ts";
 import { parseArguments, toolInput, toolName } from "./tools.ts";
 
-/** OpenCode repeats all output so far in every update, so we tell it at most this often. */
+/** OpenCode repeats all output so far in every update, so we emit one at most this often. */
 const OUTPUT_EVERY_MS = 100;
 
 const callOf = (item: Item): ToolCallPart | undefined => item.content.find((part) => part.type === "tool_call");
 const resultOf = (item: Item): ToolResultPart | undefined => item.content.find((part) => part.type === "tool_result");
 
-export function openCall(telling: Telling, { conversation, item }: { conversation: Conversation; item: Item }): void {
+export function openCall(
+  rendering: Rendering,
+  { conversation, item }: { conversation: Conversation; item: Item },
+): void {
   const call = callOf(item);
   if (call === undefined) return;
-  const known = telling.state.tools.get(call.call_id);
+  const known = rendering.state.tools.get(call.call_id);
   // Some models use one id for all their calls: what is final is another call.
   if (known !== undefined && known.status !== "final") return;
-  beginTool(telling, { conversation, item, call });
+  beginTool(rendering, { conversation, item, call });
 }
 
 function beginTool(
-  telling: Telling,
+  rendering: Rendering,
   { conversation, item, call }: { conversation: Conversation; item: Item; call: ToolCallPart },
 ): ToolEntry {
-  const { state, ms } = telling;
-  const message = messageFor(telling, { conversation, item });
+  const { state, ms } = rendering;
+  const message = messageFor(rendering, { conversation, item });
   const entry: ToolEntry = {
     conversation: conversation.key,
     session: conversation.id,
     messageID: message.id,
-    id: ownId(state, { prefix: "prt", id: item.native_item_id }) ?? makeId(telling, "prt", `${item.item_id}:tool`),
+    id: ownId(state, { prefix: "prt", id: item.native_item_id }) ?? makeId(rendering, "prt", `${item.item_id}:tool`),
     callID: call.call_id,
     tool: toolName({ name: call.name, kind: call.tool_kind }),
     native: call.name,
@@ -50,72 +54,75 @@ function beginTool(
   message.openTools += 1;
   state.tools.set(call.call_id, entry);
   state.turn.used.add(entry.id);
-  tell(telling, { entry, toolState: { status: "pending", input: {}, raw: "" } });
+  emitTool(rendering, { entry, toolState: { status: "pending", input: {}, raw: "" } });
   return entry;
 }
 
 /** The arguments are complete: the tool runs. */
-export function runCall(telling: Telling, { conversation, item }: { conversation: Conversation; item: Item }): void {
+export function runCall(
+  rendering: Rendering,
+  { conversation, item }: { conversation: Conversation; item: Item },
+): void {
   const call = callOf(item);
   if (call === undefined) return;
-  const entry = telling.state.tools.get(call.call_id) ?? beginTool(telling, { conversation, item, call });
+  const entry = rendering.state.tools.get(call.call_id) ?? beginTool(rendering, { conversation, item, call });
   if (entry.status !== "pending") return;
   const native = parseArguments(call.arguments);
   const input = toolInput({ tool: entry.tool, native });
   entry.input = input;
   entry.nativeInput = isSame({ input, native }) ? null : native;
   entry.title = call.title;
-  run(telling, entry);
+  run(rendering, entry);
 }
 
-function run(telling: Telling, entry: ToolEntry): void {
+function run(rendering: Rendering, entry: ToolEntry): void {
   entry.status = "running";
-  entry.start = telling.ms;
-  tellRunning(telling, entry);
+  entry.start = rendering.ms;
+  emitRunning(rendering, entry);
 }
 
 /** Running, with what is known by now: printed output, the child session it began. */
-export function tellRunning(telling: Telling, entry: ToolEntry): void {
+export function emitRunning(rendering: Rendering, entry: ToolEntry): void {
   const metadata = runningMetadata(entry);
   const { input, start } = entry;
-  const title = entry.child === null ? {} : { title: titleOf(entry, telling.state.directory) };
+  const title = entry.child === null ? {} : { title: titleOf(entry, rendering.state.directory) };
   const more = Object.keys(metadata).length === 0 ? {} : { ...title, metadata };
-  tell(telling, { entry, toolState: { status: "running", input, ...more, time: { start } } });
+  emitTool(rendering, { entry, toolState: { status: "running", input, ...more, time: { start } } });
 }
 
 /** The call a result item belongs to, for the deltas of its output. */
-export function openResult(telling: Telling, item: Item): void {
+export function openResult(rendering: Rendering, item: Item): void {
   const result = resultOf(item);
-  if (result !== undefined) telling.state.results.set(item.item_id, result.call_id);
+  if (result !== undefined) rendering.state.results.set(item.item_id, result.call_id);
 }
 
-export function tellOutput(telling: Telling, { data }: EventOf<"item.delta">): void {
-  const { state, ms } = telling;
+export function emitOutput(rendering: Rendering, { data }: EventOf<"item.delta">): void {
+  const { state, ms } = rendering;
   const call = state.results.get(data.item_id);
   const entry = call === undefined ? undefined : state.tools.get(call);
   if (entry === undefined || entry.status !== "running") return;
   entry.output = bounded(entry.output + data.delta);
   if (entry.shownAt !== 0 && ms - entry.shownAt < OUTPUT_EVERY_MS) return;
   entry.shownAt = Math.max(1, ms);
-  tellRunning(telling, entry);
+  emitRunning(rendering, entry);
 }
 
 export function closeResult(
-  telling: Telling,
+  rendering: Rendering,
   { conversation, item }: { conversation: Conversation; item: Item },
 ): void {
-  const { state } = telling;
+  const { state } = rendering;
   const result = resultOf(item);
   if (result === undefined) return;
   state.results.delete(item.item_id);
   const files = item.content.filter((part) => part.type === "file_ref");
-  for (const file of files) tellFile(telling, file);
+  for (const file of files) emitFile(rendering, file);
   if (isQuiet(conversation)) return void state.tools.delete(result.call_id);
-  const entry = state.tools.get(result.call_id) ?? beginTool(telling, { conversation, item, call: stray(result) });
+  const entry = state.tools.get(result.call_id) ?? beginTool(rendering, { conversation, item, call: stray(result) });
   if (entry.status === "final") return;
-  if (entry.status === "pending") run(telling, entry);
-  finish(telling, { entry, result, files, item });
-  closeTool(telling, entry);
+  if (entry.status === "pending") run(rendering, entry);
+  finish(rendering, { entry, result, files, item });
+  closeTool(rendering, entry);
 }
 
 /** A result whose call was never seen: it still happened. */
@@ -128,14 +135,14 @@ const stray = ({ call_id }: ToolResultPart): ToolCallPart => ({
   title: "",
 });
 
-export function tellFile(telling: Telling, { action, path }: FileRefPart): void {
+export function emitFile(rendering: Rendering, { action, path }: FileRefPart): void {
   if (action === "read") return;
-  const file = absolutePath({ path, directory: telling.state.directory });
-  telling.out.push({ id: eventId(telling), type: "file.edited", properties: { file } });
+  const file = absolutePath({ path, directory: rendering.state.directory });
+  rendering.out.push({ id: eventId(rendering), type: "file.edited", properties: { file } });
 }
 
 function finish(
-  telling: Telling,
+  rendering: Rendering,
   {
     entry,
     result,
@@ -143,15 +150,15 @@ function finish(
     item,
   }: { entry: ToolEntry; result: ToolResultPart; files: readonly FileRefPart[]; item: Item },
 ): void {
-  const { state, ms } = telling;
+  const { state, ms } = rendering;
   const { input, start } = entry;
   const time = { start, end: ms };
   entry.status = "final";
-  // A tool that failed has done nothing: what it had told while it ran is all there is to draw.
-  if (item.status === "failed" && telling.event.synthetic) {
+  // A tool that failed has done nothing: the metadata of its run is all there is to draw.
+  if (item.status === "failed" && rendering.event.synthetic) {
     const error = result.output === "" ? INTERRUPTED : `${INTERRUPTED}\n${result.output}`;
     const metadata = { ...runningMetadata(entry), interrupted: true };
-    tell(telling, { entry, toolState: { status: "error", input, error, metadata, time } });
+    emitTool(rendering, { entry, toolState: { status: "error", input, error, metadata, time } });
     return;
   }
   // A command that ran and said no is a result: OpenCode shows its output and exit code.
@@ -160,20 +167,20 @@ function finish(
     const error = result.output === "" ? "The tool failed" : result.output;
     const known = runningMetadata(entry);
     const more = Object.keys(known).length === 0 ? {} : { metadata: known };
-    tell(telling, { entry, toolState: { status: "error", input, error, ...more, time } });
+    emitTool(rendering, { entry, toolState: { status: "error", input, error, ...more, time } });
     return;
   }
   const base = { sessionID: entry.session, messageID: entry.messageID };
   const attachments = item.content
     .filter((part) => part.type === "image")
     .flatMap((part, index) => {
-      const id = makeId(telling, "prt", `${item.item_id}:${index}`);
+      const id = makeId(rendering, "prt", `${item.item_id}:${index}`);
       return filePart(part, { base: { ...base, id }, directory: state.directory }) ?? [];
     });
   const more = attachments.length === 0 ? {} : { attachments };
   const title = titleOf(entry, state.directory);
   const metadata = finalMetadata({ entry, result, files, directory: state.directory });
-  tell(telling, {
+  emitTool(rendering, {
     entry,
     toolState: { status: "completed", input, output: result.output, title, metadata, time, ...more },
   });
@@ -184,8 +191,8 @@ const INTERRUPTED = "Tool execution aborted";
 /**
  * At idle every tool part is final: a call that was cut is an error, one that goes on in the background is done here.
  */
-export function settleTools(telling: Telling, conversation: string): void {
-  const { state, ms } = telling;
+export function settleTools(rendering: Rendering, conversation: string): void {
+  const { state, ms } = rendering;
   // The machine closes what a turn leaves open, so a result that is open still belongs to background work.
   const background = new Set(state.results.values());
   for (const [call, entry] of state.tools) {
@@ -193,7 +200,7 @@ export function settleTools(telling: Telling, conversation: string): void {
     // Background work keeps its entry, final as it is, so that its late result is known for what it is.
     if (!background.has(call)) state.tools.delete(call);
     if (entry.status === "final") continue;
-    if (entry.status === "pending") run(telling, entry);
+    if (entry.status === "pending") run(rendering, entry);
     const { input, start, output } = entry;
     const time = { start, end: ms };
     entry.status = "final";
@@ -201,34 +208,37 @@ export function settleTools(telling: Telling, conversation: string): void {
       const title = titleOf(entry, state.directory);
       const metadata = finalMetadata({ entry, result: null, files: [], directory: state.directory });
       const more = { ...metadata, background: true };
-      tell(telling, { entry, toolState: { status: "completed", input, output, title, metadata: more, time } });
+      emitTool(rendering, { entry, toolState: { status: "completed", input, output, title, metadata: more, time } });
     } else {
       const more = { ...runningMetadata(entry), interrupted: true };
-      tell(telling, { entry, toolState: { status: "error", input, error: INTERRUPTED, metadata: more, time } });
+      emitTool(rendering, { entry, toolState: { status: "error", input, error: INTERRUPTED, metadata: more, time } });
     }
-    closeTool(telling, entry);
+    closeTool(rendering, entry);
   }
 }
 
-function tell(telling: Telling, { entry, toolState }: { entry: ToolEntry; toolState: OpenCodeToolState }): void {
+function emitTool(
+  rendering: Rendering,
+  { entry, toolState }: { entry: ToolEntry; toolState: OpenCodeToolState },
+): void {
   const { id, callID, tool, messageID, session } = entry;
   const part = { id, messageID, sessionID: session, type: "tool", tool, callID, state: toolState } as const;
   const metadata = nativeMetadata(entry);
-  telling.out.push({
-    id: eventId(telling),
+  rendering.out.push({
+    id: eventId(rendering),
     type: "message.part.updated",
     properties: {
       sessionID: session,
       part: metadata === null ? part : { ...part, metadata },
-      time: telling.ms,
+      time: rendering.ms,
     },
   });
 }
 
-/** The agent's own name and input, where OpenCode's clients are told another. */
+/** The agent's own name and input, where OpenCode's clients get another. */
 function nativeMetadata({ native, nativeInput, tool }: ToolEntry): Readonly<Record<string, unknown>> | null {
   if (native === tool && nativeInput === null) return null;
-  return { native: { tool: native, ...(nativeInput === null ? {} : { input: nativeInput }) } };
+  return { native: defined({ tool: native, input: nativeInput ?? undefined }) };
 }
 
 type Input = Readonly<Record<string, unknown>>;

@@ -1,4 +1,5 @@
 /** Every agent's tools under the names and keys that OpenCode's clients draw; what they do not know keeps its own. */
+import { defined } from "../../core/defined.ts";
 import { parseJson } from "../../core/json.ts";
 import type { ToolKind } from "../../protocol/items.ts";
 
@@ -146,15 +147,15 @@ function todoOf(value: unknown): Input {
 function questionOf(value: unknown): Input {
   const question = recordOf(value);
   const options = Array.isArray(question.options) ? question.options : [];
-  return {
+  return defined({
     question: firstText(question, ["question", "prompt"]),
     header: firstText(question, ["header", "id"]),
     options: options.map((option) => {
       const known = typeof option === "string" ? { label: option } : recordOf(option);
       return { label: firstText(known, ["label", "value"]), description: firstText(known, ["description"]) };
     }),
-    ...(question.multiple === true || question.multiSelect === true ? { multiple: true } : {}),
-  };
+    multiple: question.multiple === true || question.multiSelect === true || undefined,
+  });
 }
 
 export function firstText(record: Input, keys: readonly string[]): string {

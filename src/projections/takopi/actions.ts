@@ -1,9 +1,10 @@
 /** Tools, notes and warnings as Takopi's actions: stable ids, begun and completed once. */
+import { defined } from "../../core/defined.ts";
 import { parseJson } from "../../core/json.ts";
 import type { TakopiKind } from "../../dialects/takopi.ts";
 import type { ContentPart, FileRefPart, Item, ToolCallPart, ToolKind, ToolResultPart } from "../../protocol/items.ts";
 import { write } from "./lines.ts";
-import type { ActionEntry, Run, Telling } from "./state.ts";
+import type { ActionEntry, Rendering, Run } from "./state.ts";
 
 const PREVIEW_LENGTH = 500;
 const TITLE_LENGTH = 120;
@@ -21,8 +22,8 @@ export function kindOf({ agent, name, kind }: { agent: string; name: string; kin
   return agent.startsWith("opencode") && name === "task" ? "tool" : kind;
 }
 
-export function beginAction(telling: Telling, { item, call }: { item: Item; call: ToolCallPart }): void {
-  const { state } = telling;
+export function beginAction(rendering: Rendering, { item, call }: { item: Item; call: ToolCallPart }): void {
+  const { state } = rendering;
   if (state.actions.has(call.call_id)) return;
   const entry: ActionEntry = {
     id: call.call_id,
@@ -32,14 +33,14 @@ export function beginAction(telling: Telling, { item, call }: { item: Item; call
     failed: item.status === "failed",
   };
   state.actions.set(call.call_id, entry);
-  tellAction(telling, { entry, phase: "started", ok: null });
+  emitAction(rendering, { entry, phase: "started", ok: null });
 }
 
 export function endAction(
-  telling: Telling,
+  rendering: Rendering,
   { item, result, failed }: { item: Item; result: ToolResultPart; failed: boolean },
 ): void {
-  const { state } = telling;
+  const { state } = rendering;
   const known = state.actions.get(result.call_id);
   state.actions.delete(result.call_id);
   const entry = known ?? {
@@ -54,23 +55,23 @@ export function endAction(
     result_preview: clip(result.output, PREVIEW_LENGTH),
     result_len: result.output.length,
     is_error: result.is_error,
-    ...(result.exit_code === undefined ? {} : { exit_code: result.exit_code }),
+    ...defined({ exit_code: result.exit_code }),
     ...changesOf(item.content),
   };
-  tellAction(telling, { entry: { ...entry, detail }, phase: "completed", ok: !(result.is_error || failed) });
+  emitAction(rendering, { entry: { ...entry, detail }, phase: "completed", ok: !(result.is_error || failed) });
 }
 
 /** The run ends before the call has a result: it was cut, or it goes on in the background. */
-export function leaveActions(telling: Telling): void {
-  for (const entry of telling.state.actions.values()) {
+export function leaveActions(rendering: Rendering): void {
+  for (const entry of rendering.state.actions.values()) {
     const message = entry.failed ? "It was cut off." : "It goes on in the background.";
-    tellAction(telling, { entry, phase: "completed", ok: !entry.failed, message });
+    emitAction(rendering, { entry, phase: "completed", ok: !entry.failed, message });
   }
-  telling.state.actions.clear();
+  rendering.state.actions.clear();
 }
 
-export function tellAction(
-  telling: Telling,
+export function emitAction(
+  rendering: Rendering,
   {
     entry,
     phase,
@@ -86,13 +87,13 @@ export function tellAction(
   },
 ): void {
   const { id, kind, title, detail } = entry;
-  const { engine } = telling.state;
-  write(telling, { type: "action", engine, phase, ok, message, level, action: { id, kind, title, detail } });
+  const { engine } = rendering.state;
+  write(rendering, { type: "action", engine, phase, ok, message, level, action: { id, kind, title, detail } });
 }
 
-/** Something a person should see: told at once and over at once. */
-export function tellNote(
-  telling: Telling,
+/** Something a person should see: an action that begins and ends in one line. */
+export function emitNote(
+  rendering: Rendering,
   {
     run,
     kind,
@@ -114,7 +115,7 @@ export function tellNote(
   const count = (run.counts.get(name) ?? 0) + 1;
   run.counts.set(name, count);
   const entry = { id: `franca.${name}.${count}`, kind, title: clip(title, TITLE_LENGTH), detail, failed: !ok };
-  tellAction(telling, { entry, phase: "completed", ok, message: ok ? null : title, level });
+  emitAction(rendering, { entry, phase: "completed", ok, message: ok ? null : title, level });
 }
 
 function changesOf(content: readonly ContentPart[]): { readonly changes?: readonly unknown[] } {

@@ -5,32 +5,32 @@ import { type Fold, unreachable } from "../../core/fold.ts";
 import type { TakopiEvent } from "../../dialects/takopi.ts";
 import type { EventOf, UniversalEvent } from "../../protocol/events.ts";
 import type { ContentPart, Item, ToolCallPart } from "../../protocol/items.ts";
-import { beginAction, clip, endAction, kindOf, leaveActions, tellNote } from "./actions.ts";
+import { beginAction, clip, emitNote, endAction, kindOf, leaveActions } from "./actions.ts";
 import { answerOf, engineOf, problemOf } from "./answer.ts";
 import { announce, announceAs, tokenOf } from "./lines.ts";
-import { type Run, type State, start, type TakopiOptions, type Telling } from "./state.ts";
+import { type Rendering, type Run, type State, start, type TakopiOptions } from "./state.ts";
 
 export const takopiFold = (options: TakopiOptions = {}): Fold<UniversalEvent, TakopiEvent, State> => ({
   start: () => start(options),
   step(state, event) {
-    const telling: Telling = { state, event, out: [] };
-    learn(telling);
-    retell(telling, event);
-    return telling.out;
+    const rendering: Rendering = { state, event, out: [] };
+    learn(rendering);
+    render(rendering, event);
+    return rendering.out;
   },
 });
 
 /** What is known of the session; the agent's first word in a run follows what it has said of itself. */
-function learn(telling: Telling): void {
-  const { state, event } = telling;
+function learn(rendering: Rendering): void {
+  const { state, event } = rendering;
   if (event.native_session_id !== null) state.native = event.native_session_id;
   if (event.type === "session.started") onSessionStarted(state, event);
   if (event.type === "session.updated") onSessionUpdated(state, event);
-  if (state.run !== null && event.source === "agent" && event.type !== "turn.started") announce(telling, state.run);
+  if (state.run !== null && event.source === "agent" && event.type !== "turn.started") announce(rendering, state.run);
 }
 
-function retell(telling: Telling, event: UniversalEvent): void {
-  const { state } = telling;
+function render(rendering: Rendering, event: UniversalEvent): void {
+  const { state } = rendering;
   const { run } = state;
   switch (event.type) {
     case "session.started":
@@ -41,16 +41,16 @@ function retell(telling: Telling, event: UniversalEvent): void {
     case "turn.continued":
       return;
     case "turn.started":
-      return onTurnStarted(telling);
+      return onTurnStarted(rendering);
     case "turn.ended":
-      return onTurnEnded(telling, event);
+      return onTurnEnded(rendering, event);
     case "item.started":
       return;
     case "item.completed":
-      return onItem(telling, event.data.item);
+      return onItem(rendering, event.data.item);
     default:
-      // What is told outside a run has no line to stand in: the log keeps it.
-      if (run !== null) return onNote(telling, { run, event });
+      // What happens outside a run has no line in this format.
+      if (run !== null) return onNote(rendering, { run, event });
   }
 }
 
@@ -71,14 +71,14 @@ type Notable = Exclude<
   }
 >;
 
-function onNote(telling: Telling, { run, event }: { run: Run; event: Notable }): void {
+function onNote(rendering: Rendering, { run, event }: { run: Run; event: Notable }): void {
   switch (event.type) {
     case "turn.state":
-      return onState(telling, { run, data: event.data });
+      return onState(rendering, { run, data: event.data });
     case "permission.resolved":
-      return onPermission(telling, { run, data: event.data });
+      return onPermission(rendering, { run, data: event.data });
     case "question.requested":
-      return tellNote(telling, {
+      return emitNote(rendering, {
         run,
         kind: "note",
         name: "question",
@@ -89,15 +89,15 @@ function onNote(telling: Telling, { run, event }: { run: Run; event: Notable }):
       });
     case "question.resolved":
       if (event.data.status !== "rejected") return;
-      return warn(telling, { run, name: "question.rejected", title: `Not answered: ${event.data.prompt}` });
+      return warn(rendering, { run, name: "question.rejected", title: `Not answered: ${event.data.prompt}` });
     case "todo.updated":
-      return onTodos(telling, { run, data: event.data });
+      return onTodos(rendering, { run, data: event.data });
     case "usage.updated":
-      return onUsage(telling, { run, data: event.data });
+      return onUsage(rendering, { run, data: event.data });
     case "error":
       // A fatal error is the error of `completed`.
       if (event.data.fatal) return;
-      return tellNote(telling, {
+      return emitNote(rendering, {
         run,
         kind: "warning",
         name: "error",
@@ -107,14 +107,14 @@ function onNote(telling: Telling, { run, event }: { run: Run; event: Notable }):
         level: "error",
       });
     case "agent.unparsed":
-      return warn(telling, { run, name: "unparsed", title: event.data.error });
+      return warn(rendering, { run, name: "unparsed", title: event.data.error });
     default:
       return unreachable(event);
   }
 }
 
-function warn(telling: Telling, { run, name, title }: { run: Run; name: string; title: string }): void {
-  tellNote(telling, { run, kind: "warning", name, title, ok: false, level: "warning" });
+function warn(rendering: Rendering, { run, name, title }: { run: Run; name: string; title: string }): void {
+  emitNote(rendering, { run, kind: "warning", name, title, ok: false, level: "warning" });
 }
 
 function onSessionStarted(state: State, { data }: EventOf<"session.started">): void {
@@ -139,26 +139,26 @@ function nameAgent(state: State, agent: string): void {
   if (state.options.engine === undefined) state.engine = engineOf(agent);
 }
 
-function onTurnStarted(telling: Telling): void {
-  const { state } = telling;
+function onTurnStarted(rendering: Rendering): void {
+  const { state } = rendering;
   state.runs += 1;
   state.actions.clear();
   state.run = { started: null, waiting: [], saying: [], message: null, said: "", over: new Set(), counts: new Map() };
 }
 
-function onTurnEnded(telling: Telling, { data }: EventOf<"turn.ended">): void {
-  const { state, out, event } = telling;
+function onTurnEnded(rendering: Rendering, { data }: EventOf<"turn.ended">): void {
+  const { state, out, event } = rendering;
   const { run } = state;
   if (run === null) return;
   for (const work of data.background) {
     const title = `Still running in the background: ${work.title === "" ? work.kind : work.title}`;
-    tellNote(telling, { run, kind: "note", name: "background", title, detail: { ...work }, ok: true, level: "info" });
+    emitNote(rendering, { run, kind: "note", name: "background", title, detail: { ...work }, ok: true, level: "info" });
   }
-  leaveActions(telling);
+  leaveActions(rendering);
   const ok = data.reason === "completed";
-  announce(telling, run);
+  announce(rendering, run);
   // An agent without ids of its own is resumed by ours. Without any token there is only the end.
-  if (ok) announceAs(telling, { run, token: tokenOf(state, event.session_id) });
+  if (ok) announceAs(rendering, { run, token: tokenOf(state, event.session_id) });
   const { tokens, cost_usd: total_cost_usd } = data.usage;
   const { input, output, reasoning, cache_read, cache_write } = tokens;
   out.push({
@@ -173,27 +173,27 @@ function onTurnEnded(telling: Telling, { data }: EventOf<"turn.ended">): void {
   state.run = null;
 }
 
-function onItem(telling: Telling, item: Item): void {
-  const { state } = telling;
+function onItem(rendering: Rendering, item: Item): void {
+  const { state } = rendering;
   const { run } = state;
   if (run === null) return;
   switch (item.kind) {
     case "message":
-      return onMessage(telling, { run, item });
+      return onMessage(rendering, { run, item });
     case "tool_call": {
       const call = item.content.find((part) => part.type === "tool_call");
       if (call === undefined) return;
       if (item.subagent === undefined && !isNote(call, state.agent)) hush(run);
-      return run.over.has(call.call_id) ? undefined : beginAction(telling, { item, call });
+      return run.over.has(call.call_id) ? undefined : beginAction(rendering, { item, call });
     }
     case "tool_result": {
       const result = item.content.find((part) => part.type === "tool_result");
       if (result === undefined || run.over.has(result.call_id)) return;
       run.over.add(result.call_id);
-      return endAction(telling, { item, result, failed: item.status === "failed" });
+      return endAction(rendering, { item, result, failed: item.status === "failed" });
     }
     case "status":
-      return onStatus(telling, { run, item });
+      return onStatus(rendering, { run, item });
     case "system":
     case "unknown":
       return;
@@ -219,13 +219,13 @@ function shaped({ content }: Item): Extract<ContentPart, { type: "text" }> | und
   return part === undefined ? undefined : { type: "text", text: JSON.stringify(part.json) };
 }
 
-function onMessage(telling: Telling, { run, item }: { run: Run; item: Item }): void {
+function onMessage(rendering: Rendering, { run, item }: { run: Run; item: Item }): void {
   if (item.role !== "assistant") return;
   const part = item.content.find((one) => one.type === "text" || one.type === "reasoning") ?? shaped(item);
   if (part === undefined || part.text.trim() === "") return;
   if (part.type === "reasoning") {
     const detail = item.subagent === undefined ? {} : { parent: item.subagent.parent_call_id ?? item.subagent.id };
-    return tellNote(telling, {
+    return emitNote(rendering, {
       run,
       kind: "note",
       name: "thinking",
@@ -245,45 +245,53 @@ function onMessage(telling: Telling, { run, item }: { run: Run; item: Item }): v
   run.saying.push(part.text);
 }
 
-/** A status that is not a subagent's tells of something that did not go as it should, a denial above all. */
-function onStatus(telling: Telling, { run, item }: { run: Run; item: Item }): void {
+/** A status that is not a subagent's is about something that went wrong, most often a denial. */
+function onStatus(rendering: Rendering, { run, item }: { run: Run; item: Item }): void {
   if (item.subagent !== undefined) return;
   const status = item.content.find((part) => part.type === "status");
   if (status === undefined) return;
   const title = status.detail === undefined ? status.label : `${status.label}: ${status.detail}`;
-  if (/den(y|ied)|reject|refus|block/i.test(status.label)) return warn(telling, { run, name: "denied", title });
-  tellNote(telling, { run, kind: "note", name: "status", title, ok: true, level: "info" });
+  if (/den(y|ied)|reject|refus|block/i.test(status.label)) return warn(rendering, { run, name: "denied", title });
+  emitNote(rendering, { run, kind: "note", name: "status", title, ok: true, level: "info" });
 }
 
-function onState(telling: Telling, { run, data }: { run: Run; data: EventOf<"turn.state">["data"] }): void {
+function onState(rendering: Rendering, { run, data }: { run: Run; data: EventOf<"turn.state">["data"] }): void {
   if (data.state !== "retrying") return;
   const { attempt = 1, message = "" } = data;
-  warn(telling, { run, name: "retry", title: `Retrying (${attempt}): ${message}` });
+  warn(rendering, { run, name: "retry", title: `Retrying (${attempt}): ${message}` });
 }
 
 function onPermission(
-  telling: Telling,
+  rendering: Rendering,
   { run, data }: { run: Run; data: EventOf<"permission.resolved">["data"] },
 ): void {
   if (data.status !== "reject") return;
   const { tool, patterns } = data.metadata;
   const what = patterns.length === 0 ? (tool ?? "") : patterns.join(", ");
-  warn(telling, { run, name: "denied", title: `Permission denied: ${data.action} ${what}`.trim() });
+  warn(rendering, { run, name: "denied", title: `Permission denied: ${data.action} ${what}`.trim() });
 }
 
-function onTodos(telling: Telling, { run, data }: { run: Run; data: EventOf<"todo.updated">["data"] }): void {
-  // A todo tool is an action already; a plan that comes without one is told here.
-  for (const entry of telling.state.actions.values()) if (entry.kind === "note") return;
+function onTodos(rendering: Rendering, { run, data }: { run: Run; data: EventOf<"todo.updated">["data"] }): void {
+  // A todo tool is an action already; a plan that comes without one is a note.
+  for (const entry of rendering.state.actions.values()) if (entry.kind === "note") return;
   const done = data.todos.filter(({ status }) => status === "completed").length;
   const next = data.todos.find(({ status }) => status === "in_progress" || status === "pending");
   const title = `todo ${done}/${data.todos.length}${next === undefined ? "" : `: ${next.content}`}`;
-  tellNote(telling, { run, kind: "note", name: "todo", title, detail: { todos: data.todos }, ok: true, level: "info" });
+  emitNote(rendering, {
+    run,
+    kind: "note",
+    name: "todo",
+    title,
+    detail: { todos: data.todos },
+    ok: true,
+    level: "info",
+  });
 }
 
-function onUsage(telling: Telling, { run, data }: { run: Run; data: EventOf<"usage.updated">["data"] }): void {
+function onUsage(rendering: Rendering, { run, data }: { run: Run; data: EventOf<"usage.updated">["data"] }): void {
   if (data.step === null) return;
   const { index, finish, tokens, cost_usd } = data.step;
   const detail = { index, finish, tokens, cost_usd };
   const title = `model step ${index}`;
-  tellNote(telling, { run, kind: "turn", name: "step", title: clip(title, 60), detail, ok: true, level: "info" });
+  emitNote(rendering, { run, kind: "turn", name: "step", title: clip(title, 60), detail, ok: true, level: "info" });
 }

@@ -61,8 +61,8 @@ export const start = (options: TakopiOptions): State => ({
   runs: 0,
 });
 
-/** One universal event on its way. */
-export interface Telling {
+/** One universal event being rendered, and the lines that follow from it. */
+export interface Rendering {
   readonly state: State;
   readonly event: UniversalEvent;
   readonly out: TakopiEvent[];

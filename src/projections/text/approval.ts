@@ -20,7 +20,7 @@ export function approvalLines({ permission, directory }: ApprovalRequest, paint:
   const found = commandIn(input);
   const changes = found === null ? changesIn(metadata) : NO_CHANGES;
   const words = [...new Set([...wordsIn(metadata), ...wordsIn(input)])];
-  const told = new Set([...changes.fields, ...(found === null ? [] : [found.field])]);
+  const drawn = new Set([...changes.fields, ...(found === null ? [] : [found.field])]);
   const isPlain = (name: string, value: unknown): boolean =>
     isWords(name, value) || (name === "cwd" && value === directory);
   const isKnown = (name: string, value: unknown): boolean =>
@@ -28,7 +28,7 @@ export function approvalLines({ permission, directory }: ApprovalRequest, paint:
   const body = [
     ...(found === null ? [] : commandLines(found.command, paint)),
     ...changes.diffs.flatMap((diff) => diffLines(diff, paint)),
-    ...fieldLines(input, (name, value) => told.has(name) || isPlain(name, value)),
+    ...fieldLines(input, (name, value) => drawn.has(name) || isPlain(name, value)),
     ...fieldLines(metadata, (name, value) => isKnown(name, value) || isPlain(name, value)),
   ];
   return [
@@ -106,8 +106,8 @@ export function changesIn(request: ChangeRequest): Changes {
   const file = path?.text ?? request.patterns[0] ?? "";
   const whole = pick(input, WHOLE);
   if (isString(request.diff)) {
-    const told = [pick(input, BEFORE), pick(input, AFTER), whole].flatMap((one) => (one === null ? [] : [one.name]));
-    return { diffs: [request.diff], fields: ["diff", ...named, ...told] };
+    const texts = [pick(input, BEFORE), pick(input, AFTER), whole].flatMap((one) => (one === null ? [] : [one.name]));
+    return { diffs: [request.diff], fields: ["diff", ...named, ...texts] };
   }
   const given = pick(input, ["diff", "patch", "patchText"]);
   if (given !== null) return { diffs: [given.text], fields: [given.name] };

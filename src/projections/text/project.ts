@@ -327,7 +327,7 @@ function onToolResult({ state, item, part, at, paint, options }: ToolStep): Text
   const ms = tool === undefined || tool.startedAt === null ? null : at - tool.startedAt;
   const { subject, facts } = outcomeOf({ line, item, part, ms, directory: state.directory });
   const indent = item.subagent === undefined ? "" : "  ";
-  const told = [line.about, ...facts].filter((fact) => fact !== "").map((fact) => ` · ${fact}`);
+  const texts = [line.about, ...facts].filter((fact) => fact !== "").map((fact) => ` · ${fact}`);
   const shown = subject === "" ? "" : ` ${subject.replaceAll("\n", `\n${indent}  `)}`;
   const head = `${indent}${mark(failed, paint)} ${paint.bold(line.verb)}${shown}${paint.dim(told.join(""))}`;
   const isVerbose = options.detail === "verbose";

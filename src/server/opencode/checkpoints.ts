@@ -4,8 +4,8 @@
  */
 import type { OpenCodePart } from "../../dialects/opencode.ts";
 import {
+  dropSaved,
   emptySession,
-  letGo,
   type OpenCodeOptions,
   type OpenCodeState,
   recordChanges,
@@ -65,7 +65,7 @@ export async function saveCheckpoint(
     checkpoint.state.length +
     checkpoint.known.length +
     again.reduce((sum, record) => sum + (record.type === "put" ? record.body.length : 0), 0);
-  letGo(store, (part) => open.has(part));
+  dropSaved(store, (part) => open.has(part));
   return true;
 }
 

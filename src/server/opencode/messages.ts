@@ -3,7 +3,7 @@
  * conversation is answered as it is read, and never held as a whole.
  */
 import type { OpenCodeFileDiff, OpenCodeMessage, OpenCodePart } from "../../dialects/opencode.ts";
-import { diffIn, relativePath, type StoredMessage, scopes, type ToldDiff } from "../../projections/opencode/index.ts";
+import { diffIn, relativePath, type StoredMessage, scopes, type ToolDiff } from "../../projections/opencode/index.ts";
 import type { Projections, RecordsQuery } from "../../runtime/log/contract.ts";
 import { checkpointName } from "../rendering/dialects.ts";
 import { openTimeSlices } from "../rendering/time-slices.ts";
@@ -228,14 +228,14 @@ export async function diffsOf(conversation: Conversation, message: string | null
 }
 
 async function reportedDiffs(conversation: Conversation): Promise<OpenCodeFileDiff[]> {
-  const reported = new Map<string, ToldDiff>();
+  const reported = new Map<string, ToolDiff>();
   const scope = scopes.diffs(conversation.session);
   const pauseDue = openTimeSlices();
   for (let after = 0; ; ) {
     const now = freshDiffs(conversation);
     const records = await recordsOf(conversation, { scope, from: { after }, limit: PAGE });
     for (const { id, place, body } of records) {
-      const diff: ToldDiff = JSON.parse(body);
+      const diff: ToolDiff = JSON.parse(body);
       reported.set(id, diff);
       after = place;
       await pauseDue();
@@ -251,8 +251,8 @@ async function reportedDiffs(conversation: Conversation): Promise<OpenCodeFileDi
   return [...reported.values()].filter(({ messageID }) => there.get(messageID)).map(({ diff }) => diff);
 }
 
-function freshDiffs(conversation: Conversation): ReadonlyMap<string, ToldDiff> {
-  const diffs = new Map<string, ToldDiff>();
+function freshDiffs(conversation: Conversation): ReadonlyMap<string, ToolDiff> {
+  const diffs = new Map<string, ToolDiff>();
   for (const [messageID, { parts }] of fresh(conversation)) {
     for (const part of parts.values()) {
       const diff = diffIn(part);
