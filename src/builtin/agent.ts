@@ -2,11 +2,11 @@
  * The builtin agent as the runtime meets it: hears lines, runs one turn at a time, says what happens, and forgets
  * nothing.
  */
-import type { InProcessAgent, InProcessHost } from "../core/in-process.ts";
+import type { InProcessAgent, InProcessHost, InProcessPeer } from "../core/in-process.ts";
 import { type BuiltinHears, type BuiltinSays, isBuiltinHeard, isBuiltinLine } from "../dialects/builtin.ts";
 import type { BuiltinSettings } from "./config.ts";
 import type { LoadHistory } from "./load.ts";
-import type { Environment } from "./providers.ts";
+import { type Environment, hasCredentials, listModels } from "./providers.ts";
 import type { Session } from "./session.ts";
 import type { Hooks, World } from "./session-context.ts";
 
@@ -28,24 +28,31 @@ export interface BuiltinOptions {
 }
 
 export function createBuiltinAgent(options: BuiltinOptions): InProcessAgent {
-  return (host) => {
-    let session: Promise<Session> | null = null;
-    const opened = (): Promise<Session> => {
-      // Loaded with the first session: a daemon that never uses this agent does not pay for it.
-      session ??= import("./open.ts").then(({ openSession }) => openSession(options, host));
-      return session;
-    };
-    // In order, whatever opening takes; a line that cannot be handled is said to be so.
-    let last: Promise<void> = opened().then(() => undefined);
-    const deliver = (line: BuiltinHears): void => {
-      last = last.then(async () => (await opened()).hear(line)).catch((error: unknown) => fail(host, error));
-    };
-    last = last.catch((error: unknown) => fail(host, error));
-    return {
-      receive(line) {
-        if (isBuiltinLine(line) && isBuiltinHeard(line)) deliver(line);
-      },
-    };
+  const { settings, environment } = options;
+  return {
+    open: (host) => openPeer(options, host),
+    hasCredentials: () => hasCredentials({ settings, environment }),
+    models: () => listModels({ settings, environment }),
+  };
+}
+
+function openPeer(options: BuiltinOptions, host: InProcessHost): InProcessPeer {
+  let session: Promise<Session> | null = null;
+  const opened = (): Promise<Session> => {
+    // Loaded with the first session: a daemon that never uses this agent does not pay for it.
+    session ??= import("./open.ts").then(({ openSession }) => openSession(options, host));
+    return session;
+  };
+  // In order, whatever opening takes; a line that cannot be handled is said to be so.
+  let last: Promise<void> = opened().then(() => undefined);
+  const deliver = (line: BuiltinHears): void => {
+    last = last.then(async () => (await opened()).hear(line)).catch((error: unknown) => fail(host, error));
+  };
+  last = last.catch((error: unknown) => fail(host, error));
+  return {
+    receive(line) {
+      if (isBuiltinLine(line) && isBuiltinHeard(line)) deliver(line);
+    },
   };
 }
 

@@ -108,8 +108,8 @@ async function perform(options: CallsOptions, call: ModelCall): Promise<ToolOutc
   const prepared = found.prepare(args);
   const outcome = await prepared.run(toolContext(options, call));
   if (!hooks.has("tool.execute.after")) return outcome;
-  const told = { title: prepared.title, output: outcome.output, metadata: {} };
-  const { output } = await hooks.trigger("tool.execute.after", { ...about, args }, told);
+  const result = { title: prepared.title, output: outcome.output, metadata: {} };
+  const { output } = await hooks.trigger("tool.execute.after", { ...about, args }, result);
   return { ...outcome, output: typeof output === "string" ? output : outcome.output };
 }
 

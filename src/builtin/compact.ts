@@ -103,7 +103,7 @@ export interface SummaryRequest {
 }
 
 export function summaryPrompt({ head, context, prompt, limit }: SummaryRequest): string {
-  const ask = prompt ?? "Condense the history above as you were told.";
+  const ask = prompt ?? "Condense the history above as instructed.";
   const extra = context.length === 0 ? "" : `\n\nConsider also:\n${context.join("\n\n")}`;
   const history = shorten(head.map(describe).join("\n\n"), Math.max(0, limit - ask.length - extra.length));
   return `<history>\n${history}\n</history>${extra}\n\n${ask}`;

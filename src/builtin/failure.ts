@@ -74,10 +74,10 @@ function isTooLong({ all, status }: { all: string; status: number | null }): boo
   return contextWords.some((words) => words.test(all)) && !rateWords.test(all);
 }
 
-/** What the SDK says around an answer that broke off tells nothing; what it wraps does. */
+/** The SDK's wrapper around an answer that broke off has no information; the error it wraps does. */
 function withoutWrappers(layers: readonly Layer[]): readonly Layer[] {
-  const telling = layers.filter(({ message }) => message !== "Failed to process successful response");
-  return telling.length === 0 ? layers : telling;
+  const informative = layers.filter(({ message }) => message !== "Failed to process successful response");
+  return informative.length === 0 ? layers : informative;
 }
 
 /** An answer that began well and broke off has no status that says anything. */
@@ -124,7 +124,7 @@ function headersOf(layers: readonly Layer[]): Record<string, string> {
   return headers;
 }
 
-/** Everything of a layer that may carry the provider's words, the most telling first. */
+/** Everything of a layer that may carry the provider's words, the most informative first. */
 function textsOf(layer: Layer): string[] {
   const body = typeof layer.responseBody === "string" ? layer.responseBody : "";
   const parsed = parse(body);

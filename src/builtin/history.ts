@@ -229,7 +229,7 @@ function onUsage(state: State, step: Extract<UniversalEvent, { type: "usage.upda
 }
 
 /**
- * Only finished steps are part of the conversation: a try that broke off was made again. The last one of a turn that
+ * Only finished steps are part of the conversation: a try that broke off was repeated. The last one of a turn that
  * somebody stopped stays as far as it got, because the user has read it and may speak of it.
  */
 function settle(state: State, { keepBroken }: { keepBroken: boolean }): void {

@@ -11,5 +11,5 @@ export {
 } from "./config.ts";
 export { historyFrom } from "./log-reader.ts";
 export { removeOutputs } from "./outputs.ts";
-export { hasCredentials, listModels } from "./providers.ts";
+
 export type { Hooks } from "./session-context.ts";

@@ -27,7 +27,7 @@ export async function loadConversation({ options, loadHistory }: LoadOptions): P
 
 /**
  * The agent's own name for the session. A fork's says where it left its parent, `<session>~<parent>@<sequence>`, so
- * that the log alone tells its lineage: every event carries this name.
+ * that the log alone shows its lineage: every event carries this name.
  */
 export async function nativeId({ options, loadHistory }: LoadOptions): Promise<string> {
   const { session_id, resume, fork } = options;

@@ -112,7 +112,7 @@ interface Answered {
   readonly answered: boolean;
 }
 
-/** Tools run only after the whole answer is there: one that broke off and is made again must not run them twice. */
+/** Tools run only after the whole answer is there: one that broke off and is repeated must not run them twice. */
 async function answerCalls(
   loop: Loop,
   { result, equipment, lastStep }: { result: Tried; equipment: Equipment; lastStep: boolean },
@@ -184,7 +184,7 @@ function cannotGoOn({
   return { reason: "error", error: { message, code: "context_overflow", details: null } };
 }
 
-/** Whoever speaks in the last moment is heard: a turn that was about to be complete goes on. */
+/** A prompt that comes in the last moment counts: a turn that was about to be complete goes on. */
 function endingOf(decision: Decision, { steered }: { steered: boolean }): Ending | null {
   if (decision.type !== "stop") return null;
   const { reason, error } = decision;

@@ -236,7 +236,7 @@ export function listModels({ settings, environment }: Context): {
     : { models, defaultModel: settings.model ?? first ?? "" };
 }
 
-/** Windows of well-known models are good enough to compact by, but only what was configured is told as a fact. */
+/** Windows of well-known models are good enough to compact by, but only what was configured is reported. */
 function configuredLimit(id: string, { limits = {} }: BuiltinSettings): Pick<ModelSummary, "limit"> {
   const found = limits[id] ?? limits[id.slice(id.indexOf("/") + 1)];
   return found === undefined ? {} : { limit: { context: found.context, output: found.output } };

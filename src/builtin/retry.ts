@@ -29,14 +29,14 @@ export interface RetryQuestion {
 /** Milliseconds until the next try, or null to give up. */
 export function retryDelay({ failure, attempt, policy, now, random }: RetryQuestion): number | null {
   if (failure.kind !== "passing" || attempt > policy.max) return null;
-  const told = toldDelay(failure.headers, now);
-  if (told !== null) return Math.min(told, LONGEST_TIMER_MS);
+  const asked = headerDelay(failure.headers, now);
+  if (asked !== null) return Math.min(asked, LONGEST_TIMER_MS);
   const doubled = policy.baseMs * 2 ** (attempt - 1);
   return Math.min(Math.ceil(doubled * (1 + JITTER * random)), policy.capMs);
 }
 
 /** `retry-after-ms`, else `retry-after` in seconds or as a date. A date in the past means now. */
-function toldDelay(headers: Readonly<Record<string, string>>, now: number): number | null {
+function headerDelay(headers: Readonly<Record<string, string>>, now: number): number | null {
   const milliseconds = positive(headers["retry-after-ms"]);
   if (milliseconds !== null) return Math.ceil(milliseconds);
   const after = headers["retry-after"];

@@ -78,7 +78,7 @@ function refusalIn(chunk: unknown): string | null {
   return parsed.success ? parsed.data.choices[0].delta.refusal : null;
 }
 
-/** Its warnings would go to the console, which belongs to whoever started us. */
+/** Its warnings would go to the console, which belongs to the program that started us. */
 async function loadSdk() {
   globalThis.AI_SDK_LOG_WARNINGS = false;
   return import("ai");

@@ -121,7 +121,7 @@ function wrap(line: string, columns: number): string[] {
   return out;
 }
 
-/** A question that was answered still listens, and would take the terminal away from whoever has it by then. */
+/** A question that was answered still listens, and would take the terminal away from the next question. */
 async function whileAsking<T>(signal: AbortSignal, ask: (own: AbortSignal) => Promise<T>): Promise<T> {
   const asking = new AbortController();
   const stop = (): void => asking.abort();

@@ -1,4 +1,4 @@
-/** `franca attach`: follow a session in the terminal and speak to it, beside whoever else does. */
+/** `franca attach`: follow a session in the terminal and send prompts to it, beside other clients. */
 import type { Command } from "commander";
 import type { UniversalEvent } from "../protocol/events.ts";
 import type { SessionDetail } from "../protocol/resources.ts";

@@ -81,7 +81,7 @@ function knownAdapter(agent: string): Adapter {
   throw new UsageError(`Cannot read ${agent}. --from takes ${known}, or auto.`);
 }
 
-/** An agent may print more than one format (`opencode run`, `codex exec`): the first line tells which it is. */
+/** An agent may print more than one format (`opencode run`, `codex exec`): the first line shows which it is. */
 function formOf(given: Adapter, { recorded, flags }: { recorded: Recorded; flags: Flags }): Converter {
   const other = adapters.find((one) => {
     return one.formOf === given.agent && recorded.type === "line" && one.recognises(recorded.line);

@@ -102,7 +102,7 @@ async function stop(flags: Flags): Promise<void> {
     return;
   }
   process.kill(daemon.pid, "SIGTERM");
-  // A process that is not our child tells nobody when it ends: one can only look.
+  // A process that is not our child sends no exit event: one can only poll.
   for (const until = Date.now() + STOP_MS; isAlive(daemon); ) {
     if (Date.now() > until) throw new CommandError(`Process ${daemon.pid} has not ended within ${STOP_MS / 1000} s.`);
     await new Promise((resolve) => setTimeout(resolve, POLL_MS));

@@ -31,15 +31,15 @@ async function lint(file: string, { dialect, json = false }: Flags): Promise<voi
   const output = openOutput();
   let lines = 0;
   let violations = 0;
-  const tell = async (found: readonly Violation[]): Promise<void> => {
+  const print = async (found: readonly Violation[]): Promise<void> => {
     violations += found.length;
     for (const one of found) await output.write(json ? `${JSON.stringify(one)}\n` : `${sentence(one, file)}\n`);
   };
   for await (const line of linesOf(file)) {
     lines += 1;
-    await tell(linter.step(parsed(line), line.number));
+    await print(linter.step(parsed(line), line.number));
   }
-  await tell(linter.end());
+  await print(linter.end());
   await output.flush();
   if (!json) process.stderr.write(`${count(lines, "event")}, ${count(violations, "violation")}\n`);
   if (violations > 0) process.exitCode = 1;

@@ -72,7 +72,7 @@ export async function main(argv: readonly string[]): Promise<void> {
   }
 }
 
-/** A folder that is full or cannot be written, whoever met it: a sentence instead of a stack. */
+/** A folder that is full or cannot be written, wherever that happened: a sentence instead of a stack. */
 async function asStorageError(error: unknown): Promise<unknown> {
   if (!(error instanceof Error && "code" in error)) return error;
   if (!["ENOSPC", "EDQUOT", "EROFS", "EACCES", "EPERM"].includes(String(error.code))) return error;
@@ -93,7 +93,7 @@ function exitCode(error: unknown): number {
   throw error;
 }
 
-/** What the daemon tells all its clients; here, what to type. */
+/** What the daemon answers to all clients; here, what to type. */
 const nextStep = ({ code }: ApiError): string =>
   code === "session_not_found" ? " franca sessions list shows those there are." : "";
 

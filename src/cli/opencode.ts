@@ -131,7 +131,7 @@ async function daemonUrl(settings: LoadedSettings, { data, config }: Flags): Pro
     ...(data === undefined ? [] : ["--data", data]),
     ...(config === undefined ? [] : ["--config", config]),
   ];
-  // The port is free to choose: whoever comes next finds the daemon by its data folder.
+  // The port is free to choose: later commands find the daemon by its data folder.
   const started = spawnSync(process.execPath, [process.argv[1] ?? "", "daemon", "start", "--port", "0", ...options], {
     stdio: ["ignore", "ignore", "inherit"],
   });

@@ -40,7 +40,7 @@ export interface Output {
   readonly flush: () => Promise<void>;
 }
 
-/** Standard output in large pieces, waiting for whoever reads it. A reader who has left ends the command quietly. */
+/** Standard output in large pieces, waiting for its reader. A reader who has left ends the command quietly. */
 export function openOutput(): Output {
   const { stdout } = process;
   let pending = "";

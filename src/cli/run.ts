@@ -144,7 +144,7 @@ async function runTurn({ door, session, made, prompt, rule, output }: Turn): Pro
     abort();
   };
   const answering = openAnswering({ door, session, rule, output, onCancel: interrupt });
-  // Not let go of when the turn is over: the agent is still to be stopped then.
+  // Kept when the turn is over: the agent is still to be stopped then.
   onSignals({
     interrupt,
     terminate: () => {

@@ -7,7 +7,7 @@ export interface SignalHandlers {
 
 /** Gives the function that lets go of the signals again. */
 export function onSignals({ interrupt, terminate }: SignalHandlers): () => void {
-  // Whoever read our output has left: there is nobody to work for.
+  // The reader of our output has left: there is nobody to work for.
   const onPipe = (error: NodeJS.ErrnoException): void => {
     if (error.code === "EPIPE") terminate();
     else throw error;

@@ -3,7 +3,7 @@ export class UsageError extends Error {
   override readonly name = "UsageError";
 }
 
-/** The command could not do its work, for a reason the user can mend. Ends it with exit code 1. */
+/** The command could not do its work, for a reason the user can fix. Ends it with exit code 1. */
 export class CommandError extends Error {
   override readonly name = "CommandError";
 }

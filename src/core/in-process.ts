@@ -1,9 +1,21 @@
 /** Agents that run inside this process: what they are given and what they give. */
+import type { ModelSummary } from "../protocol/resources.ts";
 import type { Exit } from "./agent-io.ts";
 import type { LaunchOptions } from "./launch.ts";
 
 /** An agent that runs inside this process: the mock and the builtin agent. It speaks and hears lines like any other. */
-export type InProcessAgent = (host: InProcessHost) => InProcessPeer;
+export interface InProcessAgent {
+  readonly open: (host: InProcessHost) => InProcessPeer;
+  /** Whether it could reach a model; absent when its adapter's `credentials` say it all. */
+  readonly hasCredentials?: () => boolean;
+  /** Its models, where they follow from its settings and the adapter has no list. */
+  readonly models?: () => OfferedModels;
+}
+
+export interface OfferedModels {
+  readonly models: readonly ModelSummary[];
+  readonly defaultModel?: string;
+}
 
 export interface InProcessHost {
   readonly options: LaunchOptions;
@@ -25,8 +37,8 @@ export interface InProcessHost {
 /** The part of `AbortSignal` that pure code may name. */
 export interface StopSignal {
   readonly aborted: boolean;
-  readonly addEventListener: (type: "abort", listener: () => void) => void;
-  readonly removeEventListener: (type: "abort", listener: () => void) => void;
+  readonly addEventListener: (type: "abort", callback: () => void) => void;
+  readonly removeEventListener: (type: "abort", callback: () => void) => void;
 }
 
 export interface InProcessPeer {

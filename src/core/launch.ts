@@ -48,6 +48,8 @@ export interface LaunchOptions {
   readonly binary: string | null;
   /** For agents with one process per turn. */
   readonly prompt: Prompt | null;
+  /** What its processes inherit of our own environment: the usual variables and the agent's own. */
+  readonly inherited: Readonly<Record<string, string>>;
   /** Whether we run as root, which some agents refuse. */
   readonly asRoot: boolean;
   /** Null for agents that run nothing of a folder. */

@@ -26,7 +26,7 @@ const REMEMBERED_SESSIONS = 1000;
 
 export function createMock(options: MockOptions = {}): InProcessAgent {
   const memory = new Map<string, Memory>();
-  return (host) => {
+  const open = (host: InProcessHost): InProcessPeer => {
     const { resume, fork, session_id } = host.options;
     const session = resume !== null && !fork ? resume : `mock-${session_id}`;
     const remembered = memory.get(session) ?? { always: new Set(), unfinished: { done: null, stubborn: false } };
@@ -47,6 +47,7 @@ export function createMock(options: MockOptions = {}): InProcessAgent {
     };
     return openMock(mock, session);
   };
+  return { open };
 }
 
 /** What outlives a connection. */
@@ -73,13 +74,13 @@ function openMock(mock: Mock, session: string): InProcessPeer {
   host.signal.addEventListener("abort", () => mock.current?.abort());
   queueMicrotask(() => {
     const permission_mode = mock.permissionMode;
-    tell(mock, { type: "ready", session, version, model: model ?? DEFAULT_MODEL, directory, permission_mode, tools });
+    emit(mock, { type: "ready", session, version, model: model ?? DEFAULT_MODEL, directory, permission_mode, tools });
   });
   return {
     receive(line) {
       if (isMockLine(line) && isHeard(line)) return hear(mock, line);
-      const message = "The mock was told something that it cannot read.";
-      tell(mock, { type: "error", message, code: "bad_line", fatal: false });
+      const message = "The mock got a line that it cannot read.";
+      emit(mock, { type: "error", message, code: "bad_line", fatal: false });
     },
   };
 }
@@ -102,7 +103,7 @@ function hear(mock: Mock, line: MockHears): void {
       return mock.current?.answer(line.id, { type: "answers", answers: line.answers });
     case "set":
       mock.permissionMode = line.permission_mode ?? mock.permissionMode;
-      return tell(mock, { ...line, type: "settings" });
+      return emit(mock, { ...line, type: "settings" });
     case "abort":
       mock.prompts.length = 0;
       mock.epilogues.length = 0;
@@ -117,7 +118,7 @@ async function run(mock: Mock): Promise<void> {
   if (mock.awake) return;
   mock.awake = true;
   const { host, wait, delayMs } = mock;
-  // Whoever called `receive` goes on first: it is not to hear from us in the middle of its own work.
+  // The caller of `receive` finishes first: it must not get lines in the middle of its own work.
   await Promise.resolve();
   for (let script = nextScript(mock); script !== undefined && !host.signal.aborted; script = nextScript(mock)) {
     mock.current = perform(script, { host, wait, delayMs, interjection: () => interjection(mock) });
@@ -125,7 +126,7 @@ async function run(mock: Mock): Promise<void> {
     mock.current = null;
     mock.steered.length = 0;
     if (outcome === "paused") mock.epilogues.push(script);
-    if (outcome === "aborted" && !host.signal.aborted) tell(mock, { type: "end", reason: "aborted" });
+    if (outcome === "aborted" && !host.signal.aborted) emit(mock, { type: "end", reason: "aborted" });
     if (outcome === "gone") break;
   }
   mock.awake = false;
@@ -143,7 +144,7 @@ function interjection(mock: Mock): Script | null {
   return next === undefined ? null : speak(`Understood: ${next.text}`, { message: next.id });
 }
 
-const tell = ({ host }: Mock, line: MockSays): void => void host.emit(line);
+const emit = ({ host }: Mock, line: MockSays): void => void host.emit(line);
 
 function scriptOf(mock: Mock, { id, text }: { readonly id: string; readonly text: string }): Script {
   const turn: Turn = {

@@ -54,7 +54,7 @@ function* readAndEdit(turn: Turn): Script {
 
 const plan = ["Read the code", "Change it", "Run the tests"] as const;
 
-/** Stops with todos open. Whoever asks it to go on gets one more closed, or none from a stubborn one. */
+/** Stops with todos open. Each request to continue closes one more, or none when it is stubborn. */
 export function* unfinished(turn: Turn): Script {
   turn.unfinished.done = 1;
   turn.unfinished.stubborn = turn.rest === "stubborn";

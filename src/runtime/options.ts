@@ -4,7 +4,7 @@ import type { InProcessAgent } from "../core/in-process.ts";
 import type { Proposal, TurnPolicy } from "../core/input.ts";
 import type { Snapshot } from "../core/snapshot.ts";
 import type { SessionId, TurnId } from "../protocol/ids.ts";
-import type { ModelSummary } from "../protocol/resources.ts";
+
 import type { Logger } from "./logger.ts";
 
 /** Agents that run inside this process, by the name their launch gives. */
@@ -35,13 +35,7 @@ export interface RuntimeOptions {
   readonly idleMs?: number;
   /** How an agent is stopped: milliseconds after the interrupt. */
   readonly stop?: { readonly terminateMs: number; readonly killMs: number };
-  /** The models of an agent whose adapter has no list; without it, none are listed. */
-  readonly models?: (agent: string) => Promise<{
-    readonly models: readonly ModelSummary[];
-    readonly defaultModel?: string;
-  }>;
-  /** Whether an agent that runs inside this process has the credentials it needs; null when that is not known. */
-  readonly credentials?: (agent: string) => boolean | null;
+
   /** Called when a turn is about to settle; with it, sessions have `askPlugins` in their policy. */
   readonly settle?: (settlement: Settlement) => Promise<readonly Proposal[]>;
   /** A session was deleted: whatever else is stored for it can be deleted too. */

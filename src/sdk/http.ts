@@ -207,7 +207,7 @@ export async function* followStream(options: StreamRequest): AsyncGenerator<Serv
       if (body === null) throw new UnreachableError("The stream has no body.");
       for await (const events of readServerSentEvents(body)) {
         failures = 0;
-        // Before it is given away: whoever leaves the loop here has seen it.
+        // Before it is yielded: a caller that leaves the loop here has seen it.
         last = events.findLast(({ id }) => id !== null)?.id ?? last;
         yield events;
       }

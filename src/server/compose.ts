@@ -5,14 +5,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { adapters } from "../adapters/index.ts";
-import {
-  type BuiltinSettings,
-  createBuiltinAgent,
-  hasCredentials,
-  historyFrom,
-  listModels,
-  removeOutputs,
-} from "../builtin/index.ts";
+import { type BuiltinSettings, createBuiltinAgent, historyFrom, removeOutputs } from "../builtin/index.ts";
 import { defined } from "../core/defined.ts";
 import { createMock } from "../mock/index.ts";
 import { ApiError } from "../protocol/errors.ts";
@@ -59,7 +52,7 @@ export interface OpenRuntime extends RuntimeSettings {
   /** Milliseconds after an interrupt; the runtime's own when null. */
   readonly stop: { readonly terminateMs: number; readonly killMs: number } | null;
   readonly token: string | false | null;
-  /** Filled in by whoever serves these sessions. */
+  /** Filled in by the server of these sessions. */
   readonly address?: Address;
   /** Where files that came with prompts are kept, if not in the data folder. */
   readonly attachments?: string;
@@ -89,10 +82,7 @@ export async function openRuntime(options: OpenRuntime): Promise<Sessions> {
         ...defined({ outputs: store === "memory" ? undefined : outputs, hooks: plugged?.plugins }),
       }),
     },
-    credentials: (agent) =>
-      agent === "builtin" ? hasCredentials({ settings: builtin, environment: process.env }) : null,
-    models: async (agent) =>
-      agent === "builtin" ? listModels({ settings: builtin, environment: process.env }) : { models: [] },
+
     ...defined({ settle: plugged?.settle }),
     async onDeleted(session) {
       await removeOutputs({ outputs, session });
@@ -108,7 +98,7 @@ export async function openRuntime(options: OpenRuntime): Promise<Sessions> {
     token: typeof token === "string" ? token : null,
     // Obeying an abort and being stopped are the first two rungs of one ladder.
     policy: defined({ watchdogMs: watchdogMs ?? undefined, finishTodos, abortMs: stop?.terminateMs }),
-    ...(stop === null ? {} : { stop: { terminateMs: 0, killMs: stop.killMs - stop.terminateMs } }),
+    ...defined({ stop: stop === null ? undefined : { terminateMs: 0, killMs: stop.killMs - stop.terminateMs } }),
   });
   return plugged === null ? sessions : plugged.follow(sessions);
 }

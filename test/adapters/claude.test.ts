@@ -80,6 +80,8 @@ describe("launch", () => {
     const refused = claude.launch({ ...options, permission_mode: "bypass", asRoot: true });
     expect(refused).toMatchObject({ kind: "refused", code: "mode_not_supported" });
     expect(refused.kind === "refused" ? refused.message : "").toContain("IS_SANDBOX=1");
+    const inherits = { ...options, permission_mode: "bypass", asRoot: true, inherited: { IS_SANDBOX: "1" } } as const;
+    expect(claude.launch(inherits).kind).toBe("process");
     const allowed = { ...options, permission_mode: "bypass", asRoot: true, env: { IS_SANDBOX: "1" } } as const;
     expect(argsOf(allowed)).toContain("--permission-mode bypassPermissions");
   });

@@ -171,11 +171,13 @@ describe("our own mistakes", () => {
   test("an agent inside this process that throws is a turn that failed", async () => {
     await sessions.close();
     const inProcess = {
-      mock: () => ({
-        receive() {
-          throw new Error("a bug in the agent");
-        },
-      }),
+      mock: {
+        open: () => ({
+          receive() {
+            throw new Error("a bug in the agent");
+          },
+        }),
+      },
     };
     sessions = await open(folder, { inProcess });
     const broken = session("broken");

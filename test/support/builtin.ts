@@ -104,9 +104,12 @@ export async function openHouse(script: Script | readonly ScriptTurn[], options:
   const sessions = await openSessions({
     adapters: [builtin],
     inProcess: {
-      builtin(host) {
-        if (host.signal instanceof AbortSignal) signals.push(host.signal);
-        return agent(host);
+      builtin: {
+        ...agent,
+        open(host) {
+          if (host.signal instanceof AbortSignal) signals.push(host.signal);
+          return agent.open(host);
+        },
       },
     },
     logger: silentLogger,

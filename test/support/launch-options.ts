@@ -16,6 +16,7 @@ export const plainOptions: LaunchOptions = {
   env: {},
   binary: null,
   prompt: null,
+  inherited: {},
   asRoot: false,
   folder: null,
 };

@@ -48,7 +48,7 @@ export function openHost({
   let waits = 0;
   let answered = 0;
   const agent = play ?? createMock({ delayMs: 0, wait: patient ? untilAborted : async () => {} });
-  const peer = agent({
+  const peer = agent.open({
     options: { ...launchOptions, resume: resume ?? null, permission_mode: permissionMode },
     emit: (line) => {
       if (isMockLine(line)) lines.push(line);

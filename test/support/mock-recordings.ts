@@ -149,7 +149,7 @@ export async function recordMock({ steps }: MockRecording): Promise<RecordedLine
       t += ms;
     },
   });
-  const peer = play({
+  const peer = play.open({
     options: launchOptions,
     emit: (line) => {
       lines.push({ t, from: "agent", line });

@@ -70,7 +70,7 @@ export async function recordBuiltin(
       one.resolve();
     }
   };
-  const peer = agent({
+  const peer = agent.open({
     options: { ...options, directory, permission_mode: mode },
     emit: (line) => {
       t += LINE_MS;

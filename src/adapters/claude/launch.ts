@@ -62,7 +62,9 @@ const environment = {
 
 export function launch(options: LaunchOptions): Launch {
   const { permission_mode, asRoot, resume, fork, model, variant, system_prompt } = options;
-  if (permission_mode === "bypass" && asRoot && options.env.IS_SANDBOX !== "1") {
+  // In a sandbox Claude Code lets root do what it refuses to root elsewhere.
+  const isSandbox = (options.env.IS_SANDBOX ?? options.inherited.IS_SANDBOX) === "1";
+  if (permission_mode === "bypass" && asRoot && !isSandbox) {
     return { kind: "refused", code: "mode_not_supported", message: ROOT_REFUSED };
   }
   const mcp = mcpConfig(options.mcp);

@@ -1,4 +1,4 @@
-/** Unified diffs of what a tool changed, for people who are asked and for listeners who show it. Pure. */
+/** Unified diffs of what a tool changed, for people who are asked and for clients that show it. Pure. */
 
 const CONTEXT_LINES = 3;
 /** Cells of the comparison table; beyond it the changed middle is shown as one block. */

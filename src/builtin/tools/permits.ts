@@ -1,6 +1,8 @@
 /** The permissions that tools ask for: a path, a way out of the directory, a command, a URL. */
+
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
+import { defined } from "../../core/defined.ts";
 import { runsCode } from "../../core/protected-files.ts";
 import { readCommandLine } from "../permission/command-line.ts";
 import { findPlace, isInside, type Place } from "../permission/confine.ts";
@@ -63,7 +65,7 @@ function pathPermit(context: ToolContext, { place, action, tool, metadata = {} }
     patterns: [place.shown],
     // What is asked for every time cannot be allowed for good.
     always: guarded === null ? [{ action, pattern: "*" }] : [],
-    metadata: { filepath: place.path, ...metadata, ...(guarded === null ? {} : { guarded }) },
+    metadata: { filepath: place.path, ...metadata, ...defined({ guarded: guarded ?? undefined }) },
   };
 }
 

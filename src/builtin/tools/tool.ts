@@ -74,7 +74,7 @@ export class Denied extends Error {
   }
 }
 
-/** A mistake the model can mend: the message tells it how. */
+/** An error that the model can fix: the message says how. */
 export class ToolFailure extends Error {
   override readonly name = "ToolFailure";
 }

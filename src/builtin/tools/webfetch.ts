@@ -167,7 +167,7 @@ const publicLookup: LookupFunction = (hostname, options, callback) => {
 
 const privateFailure = (host: string): ToolFailure =>
   new ToolFailure(
-    `${host} is a private address, which is not fetched. Whoever runs this session can allow it with a permission rule ` +
+    `${host} is a private address, which is not fetched. The owner of this session can allow it with a permission rule ` +
       `for private_address.`,
   );
 

@@ -329,7 +329,7 @@ function onToolResult({ state, item, part, at, paint, options }: ToolStep): Text
   const indent = item.subagent === undefined ? "" : "  ";
   const texts = [line.about, ...facts].filter((fact) => fact !== "").map((fact) => ` · ${fact}`);
   const shown = subject === "" ? "" : ` ${subject.replaceAll("\n", `\n${indent}  `)}`;
-  const head = `${indent}${mark(failed, paint)} ${paint.bold(line.verb)}${shown}${paint.dim(told.join(""))}`;
+  const head = `${indent}${mark(failed, paint)} ${paint.bold(line.verb)}${shown}${paint.dim(texts.join(""))}`;
   const isVerbose = options.detail === "verbose";
   const why = failed && !isVerbose ? oneLine(part.output, { width: DETAIL_WIDTH }) : "";
   const body = isVerbose ? details({ line, item, part, paint }) : why === "" ? [] : [paint.dim(why)];

@@ -91,8 +91,8 @@ export function outcomeOf({ line, item, part, ms, directory }: ToolOutcome): { s
 
 /** Diffs of the result, else those that follow from the call's input. */
 export function diffsOf({ line, item }: Pick<ToolOutcome, "line" | "item">): readonly string[] {
-  const told = item.content.flatMap((part) => (part.type === "file_ref" && isString(part.diff) ? [part.diff] : []));
-  return told.length > 0 ? told : line.diffs;
+  const changed = item.content.flatMap((part) => (part.type === "file_ref" && isString(part.diff) ? [part.diff] : []));
+  return changed.length > 0 ? changed : line.diffs;
 }
 
 const PATHS = ["file_path", "filePath", "notebook_path", "path", "filename"];

@@ -65,7 +65,7 @@ export const livingMembers = (root: TreeRoot): readonly number[] =>
   living(root, { known: new Map(), since: performance.now() }).map(({ pid }) => pid);
 
 interface Look {
-  /** Members seen so far: a process that lost its parent tells no more whose it was. */
+  /** Members seen so far: a process that lost its parent no longer shows whose it was. */
   readonly known: Map<number, string>;
   readonly since: number;
 }

@@ -57,7 +57,7 @@ export function startProcess(options: AgentProcessOptions): AgentProcess {
   const stderr = keepExcerpt(child);
   const splitter = splitLines({ onLine: options.onLine, onOverlong: options.onOverlong });
   child.stdout.on("data", (chunk: Buffer) => splitter.push(chunk));
-  // The exit tells what happened; a broken pipe by itself says nothing more.
+  // The exit shows what happened; a broken pipe adds nothing to it.
   for (const stream of [child.stdin, child.stdout, child.stderr]) stream.on("error", () => {});
 
   const { directory, onStuck } = options;

@@ -128,7 +128,7 @@ export interface ProjectionCheckpoint {
   readonly known: Uint8Array | null;
 }
 
-/** Something small that a projection has put by, such as a message. */
+/** Something small that a projection has stored, such as a message. */
 export interface ProjectionRecord {
   /** Where it stands: records of a scope are in the order in which they were first put. */
   readonly place: number;
@@ -157,14 +157,14 @@ export interface RecordsQuery {
   readonly limit: number;
 }
 
-/** What projections of a session put by, each under its name. All of it can be made again from the events. */
+/** What projections of a session store, each under its name: a cache that can be rebuilt from the events. */
 export interface Projections {
   /** The latest checkpoint up to a sequence, made by this version of the code; null when there is none. */
   checkpoint(
     id: SessionId,
     query: { readonly name: string; readonly upTo: number },
   ): Promise<ProjectionCheckpoint | null>;
-  /** Stored together or not at all; false when somebody else has put something by since. */
+  /** Stored together or not at all; false when somebody else has stored something since. */
   keep(id: SessionId, name: string, change: ProjectionChange): Promise<boolean>;
   /** Forgets everything under that name, whichever version made it. */
   clear(id: SessionId, name: string): Promise<void>;
@@ -232,7 +232,7 @@ export interface EventLog {
   /** Resolves when it is stored. Appends of one tick are stored together. */
   append(entry: Append): Promise<void>;
   /** Hears every stored group of this process, in order, before its append resolves. */
-  onCommitted(listener: (groups: readonly EventGroup[]) => void): void;
+  onCommitted(subscriber: (groups: readonly EventGroup[]) => void): void;
   /** Groups that hold events after a sequence, oldest first. */
   read(id: SessionId, query: ReadQuery): Promise<readonly EventGroup[]>;
   /** Groups of all sessions after a position. */

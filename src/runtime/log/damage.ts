@@ -23,7 +23,7 @@ export function describeDamage({ session, kind, first, last }: Damage): string {
   );
 }
 
-/** As stored bytes. Its sequence is the last of the range: whoever has read it goes on behind the damage. */
+/** As stored bytes. Its sequence is the last of the range: a reader continues after the damage. */
 export function damagedEvents(damage: Damage, time: string): Uint8Array {
   const { session, last, first } = damage;
   const event: UniversalEvent = {

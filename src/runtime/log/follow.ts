@@ -11,7 +11,7 @@ const TAIL_BYTES = 8 * 1024 * 1024;
 const READ_BYTES = 512 * 1024;
 /** How often we look whether another process has written, while there are readers. */
 const ELSEWHERE_MS = 250;
-/** The ring is copied when this many groups, and half of it, were let go. */
+/** The ring is copied when this many groups, and half of it, were dropped. */
 const COPIED_AFTER = 1_000;
 
 export interface Tail {
@@ -32,7 +32,7 @@ interface Reader {
 interface State {
   readonly log: EventLog;
   readonly maxBytes: number;
-  /** Oldest first; positions grow. Entries before `start` were let go and hold nothing. */
+  /** Oldest first; positions grow. Entries before `start` were dropped and hold nothing. */
   ring: (EventGroup | undefined)[];
   start: number;
   bytes: number;
@@ -220,7 +220,7 @@ function watchElsewhere(state: State): NodeJS.Timeout {
   return timer.unref();
 }
 
-/** A log that cannot be read now is read again when a reader asks, who is then told. */
+/** A log that cannot be read now is read again when a reader asks, which then gets the error. */
 function hasChanged(log: EventLog): boolean {
   try {
     return log.changedElsewhere();

@@ -3,7 +3,7 @@ import type { Adapter } from "../../core/adapter.ts";
 import type { Exit, Send } from "../../core/agent-io.ts";
 import type { Launch, LaunchOptions } from "../../core/launch.ts";
 import { ApiError } from "../../protocol/errors.ts";
-import { type Connection, type Heard, type Listener, noExit, type Opening } from "../agent/connection/contract.ts";
+import { type Connection, type Heard, noExit, type Opening, type Receiver } from "../agent/connection/contract.ts";
 import { openHttp, ServerExit } from "../agent/connection/http.ts";
 import { openInProcess } from "../agent/connection/in-process.ts";
 import { openPipe } from "../agent/connection/pipe.ts";
@@ -15,7 +15,7 @@ import type { UntimedInput } from "./writer-inputs.ts";
 /** How much of an agent's refusal is reported. */
 const EXCERPT_LENGTH = 500;
 
-export interface AgentLinkOptions extends Omit<Opening, "listener" | "options"> {
+export interface AgentLinkOptions extends Omit<Opening, "receiver" | "options"> {
   readonly adapter: Adapter;
   readonly inProcess: InProcessTable;
   readonly pool: Pool;
@@ -132,8 +132,8 @@ async function connect(state: State, { options, launchOptions, generation }: Con
   state.vital.clear();
   const early: Heard[] = [];
   let current: Current | null = null;
-  const listener: Listener = {
-    hear(heard) {
+  const receiver: Receiver = {
+    receive(heard) {
       if (current !== null) return receive(state, { options, heard, current });
       early.push(heard);
       return true;
@@ -141,7 +141,7 @@ async function connect(state: State, { options, launchOptions, generation }: Con
   };
   let opened: Opened;
   try {
-    opened = await open({ options, launchOptions, listener });
+    opened = await open({ options, launchOptions, receiver });
   } catch (error) {
     if (generation === state.generation) disconnected(state, { options, exit: exitOf(error) });
     return;
@@ -162,16 +162,16 @@ interface Opened extends Current {
 async function open({
   options,
   launchOptions,
-  listener,
-}: Omit<Connecting, "generation"> & { readonly listener: Listener }): Promise<Opened> {
+  receiver,
+}: Omit<Connecting, "generation"> & { readonly receiver: Receiver }): Promise<Opened> {
   const { adapter, pool, session, logger } = options;
   const launch = adapter.launch(launchOptions);
   const key = sharingKey({ agent: adapter.agent, launch, env: launchOptions.env });
-  const openFor = (heard: Listener): Promise<Connection> =>
-    openLaunch(launch, { ...options, options: launchOptions, listener: heard }, options.inProcess);
-  if (key === null) return { connection: await openFor(listener), shared: null, dropped: false, first: true };
+  const openFor = (to: Receiver): Promise<Connection> =>
+    openLaunch(launch, { ...options, options: launchOptions, receiver: to }, options.inProcess);
+  if (key === null) return { connection: await openFor(receiver), shared: null, dropped: false, first: true };
   const thread = launchOptions.fork ? null : launchOptions.resume;
-  const joined = await pool.join({ session, adapter, key, listener, thread, open: openFor, logger });
+  const joined = await pool.join({ session, adapter, key, receiver, thread, open: openFor, logger });
   return { connection: joined.connection, shared: joined.connection, dropped: false, first: joined.first };
 }
 

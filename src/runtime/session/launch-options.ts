@@ -1,4 +1,5 @@
 /** What an adapter needs to launch its agent for a session, from the session's settings and its snapshot. */
+import { defined } from "../../core/defined.ts";
 import type { LaunchOptions } from "../../core/launch.ts";
 import type { Prompt } from "../../protocol/commands.ts";
 import type { SessionSettings } from "../log/contract.ts";
@@ -28,8 +29,8 @@ export function launchOptions({ binaries, trust }: Runtime, open: OpenSession, p
     env: create.env ?? {},
     binary: binaries.find(adapter),
     prompt,
-    // In a sandbox root may do what agents refuse to root elsewhere; the agent inherits the same variable.
-    asRoot: process.getuid?.() === 0 && process.env.IS_SANDBOX !== "1",
+    inherited: binaries.environment(adapter),
+    asRoot: process.getuid?.() === 0,
   };
 }
 
@@ -39,11 +40,9 @@ type Servers = NonNullable<SessionSettings["create"]["mcp"]>;
 export function mcpOf(servers: Servers = {}): LaunchOptions["mcp"] {
   return Object.fromEntries(
     Object.entries(servers).map(([name, server]) => {
-      if ("url" in server) {
-        return [name, { url: server.url, ...(server.headers === undefined ? {} : { headers: server.headers }) }];
-      }
+      if ("url" in server) return [name, defined({ url: server.url, headers: server.headers })];
       const { command, args, env } = server;
-      return [name, { command, ...(args === undefined ? {} : { args }), ...(env === undefined ? {} : { env }) }];
+      return [name, defined({ command, args, env })];
     }),
   );
 }

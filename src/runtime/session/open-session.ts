@@ -49,7 +49,8 @@ export function stopAgent(open: OpenSession, exit: Exit): Promise<void> {
 export function closeSession(open: OpenSession, why?: unknown): void {
   open.closed = true;
   open.writer.close(why);
-  for (const answer of open.sideRequests.values()) answer({ status: 0, body: { message: "The session was let go." } });
+  for (const answer of open.sideRequests.values())
+    answer({ status: 0, body: { message: "The session was unloaded." } });
   if (open.idleTimer !== null) clearTimeout(open.idleTimer);
 }
 

@@ -1,7 +1,7 @@
 /** Runs: the process trees of agents. Each is written to the log, so that one whose owner died is found and stopped. */
 import { randomUUID } from "node:crypto";
 import type { SessionId } from "../../protocol/ids.ts";
-import type { RunBook } from "../agent/connection/contract.ts";
+import type { Runs } from "../agent/connection/contract.ts";
 import { removeLaunchFiles } from "../agent/launch-files.ts";
 import { isDead } from "../agent/process-table.ts";
 import { endTree, SWEEP_LADDER } from "../agent/process-tree.ts";
@@ -16,7 +16,7 @@ interface RunsOptions {
 }
 
 /** Written before the start, so that even a crash in between leaves something to find the processes by. */
-export function openRunBook({ log, owner, guard, logger }: RunsOptions & { readonly guard: Guard }): RunBook {
+export function openRuns({ log, owner, guard, logger }: RunsOptions & { readonly guard: Guard }): Runs {
   const sessions = new Map<string, SessionId>();
   const quietly = (work: Promise<void>): void => {
     work.catch((error: unknown) => logger.warn("run.not_noted", { error }));

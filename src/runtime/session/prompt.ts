@@ -54,8 +54,10 @@ export function promptFrom(runtime: Runtime, open: OpenSession, request: PromptR
     prompt_id: promptId(randomUUID()),
     text,
     attachments: attachmentsOf(open, attachments),
-    ...defined({ client_id: clientId }),
-    ...(extraNames.every((name) => extras[name] === undefined) ? {} : { extras }),
+    ...defined({
+      client_id: clientId,
+      extras: extraNames.every((name) => extras[name] === undefined) ? undefined : extras,
+    }),
   };
 }
 

@@ -3,7 +3,7 @@ import type { Adapter } from "../../core/adapter.ts";
 import { defined } from "../../core/defined.ts";
 import type { SessionId } from "../../protocol/ids.ts";
 import { type Binaries, openBinaries } from "../agent/binaries.ts";
-import type { RunBook } from "../agent/connection/contract.ts";
+import type { Runs } from "../agent/connection/contract.ts";
 import { openPool, type Pool } from "../agent/connection/shared.ts";
 import { type Models, openModels } from "../agent/models.ts";
 import { ownProcess } from "../agent/process-table.ts";
@@ -16,7 +16,7 @@ import { openSqliteLog } from "../log/sqlite/open.ts";
 import type { Logger } from "../logger.ts";
 import type { RuntimeOptions, SqliteStore } from "../options.ts";
 import { openTrust, type Trust } from "../trust.ts";
-import { openRunBook } from "./process-runs.ts";
+import { openRuns } from "./process-runs.ts";
 import { openStepScheduler, type StepScheduler } from "./step-scheduler.ts";
 
 const IDLE_MS = 600_000;
@@ -31,7 +31,7 @@ export interface Runtime {
   readonly binaries: Binaries;
   readonly trust: Trust;
   readonly models: Models;
-  readonly runs: RunBook;
+  readonly runs: Runs;
   readonly guard: Guard;
   readonly owner: Owner;
   readonly ladder: readonly Rung[];
@@ -54,7 +54,7 @@ export function startRuntime(options: RuntimeOptions): Runtime {
     environment: process.env,
     passEnv: options.passEnv ?? [],
     logger,
-    ...defined({ credentials: options.credentials }),
+    credentials: (agent) => options.inProcess[agent]?.hasCredentials?.() ?? null,
   });
   return {
     options,
@@ -69,7 +69,7 @@ export function startRuntime(options: RuntimeOptions): Runtime {
       configured: options.trustedFolders ?? [],
     }),
     models: openModels({ binaries, directory, logger }),
-    runs: openRunBook({ log, owner, guard, logger }),
+    runs: openRuns({ log, owner, guard, logger }),
     guard,
     owner,
     ladder: options.stop === undefined ? STOP_LADDER : ladderOf(options.stop),

@@ -67,7 +67,7 @@ function agents(runtime: Runtime): Pick<Sessions, "agents" | "models" | "modes" 
     async models(agent) {
       const adapter = adapterOf(runtime, agent);
       if (adapter.models !== null) return { models: await models.of(adapter, adapter.models) };
-      return (await options.models?.(agent)) ?? { models: [] };
+      return options.inProcess[agent]?.models?.() ?? { models: [] };
     },
     modes: async (agent) => adapterOf(runtime, agent).modes,
     install: async (agent, asked) => binaries.install(adapterOf(runtime, agent), asked),

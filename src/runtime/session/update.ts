@@ -28,7 +28,7 @@ export async function update(runtime: Runtime, open: OpenSession, { asked, stand
   const settings = { ...open.settings, create: { ...open.settings.create, ...asked } };
   await runtime.log.changeSettings(open.id, settings);
   open.settings = settings;
-  await open.writer.command({ type: "set", change, ...(standIn ? { standIn } : {}) });
+  await open.writer.command(defined({ type: "set", change, standIn: standIn || undefined }));
 }
 
 function checkChange({ adapter, session, link }: OpenSession, change: SessionChange): void {

@@ -9,7 +9,7 @@ export function problem(code: ErrorCode, detail: string): Problem {
   return { type: `urn:franca:error:${code}`, title: errorTitle[code], status: errorStatus[code], detail, code };
 }
 
-/** What is not an `ApiError` is our bug: logged whole, told without its insides. */
+/** What is not an `ApiError` is our bug: logged whole, answered without its details. */
 export function asApiError(error: unknown, { logger, path }: { logger: Logger; path: string }): ApiError {
   if (error instanceof ApiError) return error;
   logger.error("request.failed", { path, error });

@@ -1,4 +1,4 @@
-/** The HTTP server: who may enter, which route answers, and how errors are told. Surfaces are mounted on it. */
+/** The HTTP server: who may enter, which route answers, and how errors are answered. Surfaces are mounted on it. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { getRequestListener, type HttpBindings } from "@hono/node-server";
 import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
@@ -54,11 +54,11 @@ const JSON_TYPE = "application/json; charset=utf-8";
 
 export function createHttpServer(options: HttpOptions): Server {
   const app = createApp(options);
-  const listener = getRequestListener(app.fetch, { overrideGlobalObjects: false });
+  const handleRequest = getRequestListener(app.fetch, { overrideGlobalObjects: false });
   const { headersMs, requestMs, checkMs, connections } = { ...LIMITS, ...options.limits };
   const server = createServer(
     { headersTimeout: headersMs, requestTimeout: requestMs, connectionsCheckingInterval: checkMs },
-    (incoming, outgoing) => void listener(incoming, outgoing),
+    (incoming, outgoing) => void handleRequest(incoming, outgoing),
   );
   server.maxConnections = connections;
   server.on("clientError", (_error, socket) => {

@@ -1,4 +1,5 @@
 /** Agents as OpenCode's providers, their models as its models, their modes as its agents. */
+import { defined } from "../../core/defined.ts";
 import { DEFAULT_MODE, DEFAULT_MODEL } from "../../projections/opencode/index.ts";
 import type { AgentSummary, ModelSummary } from "../../protocol/resources.ts";
 import type { Sessions } from "../../runtime/session/contract.ts";
@@ -139,7 +140,7 @@ function modelAs(providerID: string, { id, name, variants, limit, cost }: ModelS
     options: {},
     headers: {},
     release_date: "",
-    ...(variants === undefined ? {} : { variants: Object.fromEntries(variants.map((variant) => [variant, {}])) }),
+    ...defined({ variants: variants && Object.fromEntries(variants.map((variant) => [variant, {}])) }),
   };
 }
 

@@ -37,7 +37,7 @@ export interface SessionViews {
   /** The session was deleted; one that was recreated with the same id stays. */
   readonly remove: (view: SessionView) => void;
   /** Called with each event after it was rendered. */
-  readonly onEvent: (listener: (view: SessionView, event: UniversalEvent) => void) => () => void;
+  readonly onEvent: (subscriber: (view: SessionView, event: UniversalEvent) => void) => () => void;
   /** Renders a session again from any event on, beside its view. */
   readonly dialect: Dialect<PlacedEvent>;
 }
@@ -59,7 +59,7 @@ interface State {
   readonly loading: Map<SessionId, Promise<SessionView>>;
   /** OpenCode's ids of sessions and subagents to the session they are in. */
   readonly names: Map<string, SessionId>;
-  readonly listeners: Set<(view: SessionView, event: UniversalEvent) => void>;
+  readonly subscribers: Set<(view: SessionView, event: UniversalEvent) => void>;
   /** Sessions whose view came from a checkpoint that is ahead of what our clients were sent. */
   readonly behind: Renderings<OpenCodeEvent>;
   readonly ring: Ring<Frame>;
@@ -98,9 +98,9 @@ export function openSessionViews(options: SessionViewsOptions): SessionViews {
     position: () => state.position,
     announce: (json, { directory }) => publish(state, { directory, rendered: [{ at: "", events: [json] }] }),
     remove: (view) => remove(state, view),
-    onEvent: (listener) => {
-      state.listeners.add(listener);
-      return () => state.listeners.delete(listener);
+    onEvent: (subscriber) => {
+      state.subscribers.add(subscriber);
+      return () => state.subscribers.delete(subscriber);
     },
     dialect: {
       async restore(session, upTo) {
@@ -120,7 +120,7 @@ function startState({ ringBytes = RING_BYTES, ...options }: SessionViewsOptions)
     held: new Map(),
     loading: new Map(),
     names: new Map(),
-    listeners: new Set(),
+    subscribers: new Set(),
     behind: openRenderings({ sessions: options.sessions, dialect }),
     ring: openRing({ bytes: ringBytes }),
     position: 0,
@@ -184,7 +184,7 @@ async function take(state: State, group: EventGroup): Promise<void> {
   view.now.unsaved.bytes += group.size;
   state.position = group.position;
   if (rendered.length > 0) publish(state, { directory: view.now.state.directory, rendered });
-  for (const event of events) for (const listener of state.listeners) listener(view, event);
+  for (const event of events) for (const subscriber of state.subscribers) subscriber(view, event);
   if (isDue(view.now.unsaved) && !(await save(state, view.id, view.now))) await replace(state, view);
 }
 

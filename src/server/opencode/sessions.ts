@@ -71,7 +71,7 @@ export const sessionRoutes: readonly OpenCodeRoute[] = [
   {
     method: "GET",
     path: "/session/{sessionID}/diff",
-    partial: "The diffs that tools told; there are no snapshots of the directory.",
+    partial: "The diffs that tools reported; there are no snapshots of the directory.",
     handle: async (call) => json(await diffsOf(await conversationOf(call), call.query.messageID ?? null)),
   },
   { method: "GET", path: "/session/{sessionID}/message", handle: messages },

@@ -21,7 +21,7 @@ import { transcripts } from "../../support/transcripts.ts";
 
 const id = sessionId("s");
 const openBook = (): Projections => {
-  const shelf = { last: Number.MAX_SAFE_INTEGER, books: new Map() };
+  const shelf = { last: Number.MAX_SAFE_INTEGER, projections: new Map() };
   return memoryProjections(() => shelf);
 };
 

@@ -13,21 +13,21 @@ export type Heard =
   /** Once, and nothing after it. */
   | { readonly type: "disconnected"; readonly exit: Exit };
 
-export interface Listener {
-  /** False when the listener is behind: the connection holds back until it is told to `resume`. */
-  readonly hear: (heard: Heard) => boolean;
+export interface Receiver {
+  /** False when the receiver is behind: the connection pauses until `resume` is called. */
+  readonly receive: (heard: Heard) => boolean;
 }
 
 export interface Connection {
   /** Answers to requests go to `asker`, where several share the connection. */
-  readonly perform: (send: Send, asker?: Listener) => void;
+  readonly perform: (send: Send, asker?: Receiver) => void;
   readonly resume: () => void;
   /** Ends it, by the ladder where there are processes. `disconnected` has been heard when this resolves. */
   readonly stop: (ladder?: readonly Rung[]) => Promise<void>;
 }
 
 /** Which process trees were started, written down before and after, so that none is ever left behind. */
-export interface RunBook {
+export interface Runs {
   readonly begin: (session: SessionId) => Promise<string>;
   readonly started: (runId: string, leader: { readonly pid: number; readonly started: string }) => void;
   readonly ended: (runId: string) => void;
@@ -37,12 +37,12 @@ export interface RunBook {
 export interface Opening {
   readonly session: SessionId;
   readonly options: LaunchOptions;
-  readonly listener: Listener;
+  readonly receiver: Receiver;
   readonly environmentFor: (run: {
     readonly runId: string;
     readonly launch: Readonly<Record<string, string>>;
   }) => Readonly<Record<string, string>>;
-  readonly runs: RunBook;
+  readonly runs: Runs;
   readonly ladder: readonly Rung[];
   readonly logger: Logger;
 }

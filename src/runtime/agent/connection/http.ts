@@ -10,7 +10,7 @@ import { LINE_LIMIT } from "../lines.ts";
 import type { AgentProcess } from "../process.ts";
 import { startProcess } from "../process.ts";
 import type { Rung } from "../process-tree.ts";
-import type { Connection, Listener, Opening } from "./contract.ts";
+import type { Connection, Opening, Receiver } from "./contract.ts";
 import { overlong, parseLine } from "./pipe.ts";
 import { readServerEvents, type ServerEvent } from "./server-events.ts";
 
@@ -33,14 +33,14 @@ interface Server {
 }
 
 export async function openHttp(launch: HttpLaunch, opening: Opening): Promise<Connection> {
-  const { listener } = opening;
+  const { receiver } = opening;
   const closing = new AbortController();
   const flow = openFlow();
   const end = (exit: Exit): void => {
     if (closing.signal.aborted) return;
     closing.abort();
     flow.open();
-    listener.hear({ type: "disconnected", exit });
+    receiver.receive({ type: "disconnected", exit });
   };
   const server =
     launch.url === undefined
@@ -52,7 +52,7 @@ export async function openHttp(launch: HttpLaunch, opening: Opening): Promise<Co
     end({ code: null, signal: null });
   };
   const hearEvent = async (event: ServerEvent): Promise<void> => {
-    if (!listener.hear(event.overlong === null ? parseLine(event.data) : overlong(event.overlong))) flow.close();
+    if (!receiver.receive(event.overlong === null ? parseLine(event.data) : overlong(event.overlong))) flow.close();
     await flow.opened();
   };
   const streaming = new Promise<void>((resolve, reject) => {
@@ -70,7 +70,7 @@ export async function openHttp(launch: HttpLaunch, opening: Opening): Promise<Co
     throw error;
   }
   return {
-    perform: (send, asker = listener) => void perform({ send, server, headers, asker, signal: closing.signal, stop }),
+    perform: (send, asker = receiver) => void perform({ send, server, headers, asker, signal: closing.signal, stop }),
     resume: flow.open,
     stop,
   };
@@ -158,7 +158,7 @@ export class ServerExit extends Error {
 
 interface Following {
   readonly stream: { readonly url: string; readonly headers: Readonly<Record<string, string>>; signal: AbortSignal };
-  /** We started the server: its exit will tell us, so we try for as long as it lives. */
+  /** We started the server: its exit will be reported, so we try for as long as it lives. */
   readonly own: boolean;
   readonly onOpen: () => void;
   readonly onEvent: (event: ServerEvent) => Promise<void>;
@@ -193,7 +193,7 @@ interface Performing {
   readonly send: Send;
   readonly server: Server;
   readonly headers: Readonly<Record<string, string>>;
-  readonly asker: Listener;
+  readonly asker: Receiver;
   readonly signal: AbortSignal;
   readonly stop: (rungs?: readonly Rung[]) => Promise<void>;
 }
@@ -207,11 +207,11 @@ async function perform({ send, server, headers, asker, signal, stop }: Performin
   const { id, method, path, body } = send;
   const answer = await request(`${server.url}${path}`, {
     method,
-    headers: { ...headers, ...(body === undefined ? {} : { "content-type": "application/json" }) },
+    headers: body === undefined ? headers : { ...headers, "content-type": "application/json" },
     body: body === undefined ? null : JSON.stringify(body),
     signal: AbortSignal.any([signal, AbortSignal.timeout(REQUEST_MS)]),
   });
-  if (!signal.aborted) asker.hear({ type: "response", id, ...answer });
+  if (!signal.aborted) asker.receive({ type: "response", id, ...answer });
 }
 
 /** Status 0: it could not be sent, or its answer could not be read. */
@@ -240,7 +240,7 @@ function timeout(ms: number, message: string): Promise<never> {
   });
 }
 
-/** A gate that the listener closes when it is behind. */
+/** A gate that the receiver closes when it is behind. */
 function openFlow(): { open: () => void; close: () => void; opened: () => Promise<void> } {
   let waiting: (() => void)[] | null = null;
   return {

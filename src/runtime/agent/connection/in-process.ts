@@ -6,7 +6,7 @@ import { endTree, SWEEP_LADDER } from "../process-tree.ts";
 import { type Connection, noExit, type Opening } from "./contract.ts";
 
 export async function openInProcess(agent: InProcessAgent, opening: Opening): Promise<Connection> {
-  const { options, listener } = opening;
+  const { options, receiver } = opening;
   const stopping = new AbortController();
   const trees = openTrees(opening);
   let open = true;
@@ -23,16 +23,16 @@ export async function openInProcess(agent: InProcessAgent, opening: Opening): Pr
     if (!open) return;
     open = false;
     release();
-    listener.hear({ type: "disconnected", exit });
+    receiver.receive({ type: "disconnected", exit });
   };
 
-  const peer = agent({
+  const peer = agent.open({
     options,
     // What is said after the end is said to nobody; it must not wait for anybody either.
     emit(line) {
       if (!open) return true;
       // Encoded here and now: the agent may change the object afterwards, and the log needs the text anyway.
-      if (!listener.hear({ type: "line", value: line, text: JSON.stringify(line) })) behind = true;
+      if (!receiver.receive({ type: "line", value: line, text: JSON.stringify(line) })) behind = true;
       return !behind;
     },
     drained: () => (behind && open ? new Promise((resolve) => drained.push(resolve)) : Promise.resolve()),

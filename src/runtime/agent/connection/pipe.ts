@@ -17,12 +17,12 @@ const SIGNALS = { interrupt: "SIGINT", terminate: "SIGTERM", kill: "SIGKILL" } a
 
 export async function openPipe(
   launch: Extract<Launch, { kind: "process" }>,
-  { session, options, listener, environmentFor, runs, ladder, logger }: Opening,
+  { session, options, receiver, environmentFor, runs, ladder, logger }: Opening,
 ): Promise<Connection> {
   const runId = await runs.begin(session);
   let agent: AgentProcess | null = null;
   const hear = (heard: Heard): void => {
-    if (!listener.hear(heard)) agent?.pause();
+    if (!receiver.receive(heard)) agent?.pause();
   };
   try {
     agent = startProcess({
@@ -36,7 +36,7 @@ export async function openPipe(
       onExit(exit) {
         logger.info("process.exited", { session, pid: agent?.pid, code: exit.code, signal: exit.signal });
         runs.ended(runId);
-        listener.hear({ type: "disconnected", exit });
+        receiver.receive({ type: "disconnected", exit });
       },
       onStuck: (pids) => logger.error("process.stuck", { session, pids }),
     });

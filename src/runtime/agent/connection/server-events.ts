@@ -1,4 +1,5 @@
 /** Reads a stream of server-sent events: bounded lines, several data lines joined, comments passed over. */
+import { defined } from "../../../core/defined.ts";
 import { LINE_LIMIT, type OverlongLine, splitLines } from "../lines.ts";
 
 /** How much of an overlong event is kept. */
@@ -26,7 +27,7 @@ export async function* readServerEvents(options: ServerEventsOptions): AsyncGene
     headers: {
       ...headers,
       accept: "text/event-stream",
-      ...(lastEventId === null ? {} : { "last-event-id": lastEventId }),
+      ...defined({ "last-event-id": lastEventId ?? undefined }),
     },
     signal,
   });

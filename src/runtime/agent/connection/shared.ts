@@ -6,7 +6,7 @@ import { own, type Routed, type RouteState, routeLine, sent, startRoutes } from 
 import type { SessionId } from "../../../protocol/ids.ts";
 import type { Logger } from "../../logger.ts";
 import type { Rung } from "../process-tree.ts";
-import type { Connection, Heard, Listener } from "./contract.ts";
+import type { Connection, Heard, Receiver } from "./contract.ts";
 
 /** A session that joins waits until the one that opened the connection has shaken hands, or for this long. */
 const HANDSHAKE_MS = 5_000;
@@ -14,7 +14,7 @@ const HANDSHAKE_MS = 5_000;
 const NOBODY = "";
 
 interface Member {
-  readonly listener: Listener;
+  readonly receiver: Receiver;
   behind: boolean;
 }
 
@@ -24,7 +24,7 @@ interface Shared {
   readonly routes: RouteState;
   readonly members: Map<SessionId, Member>;
   readonly connection: Promise<Connection>;
-  /** The agent has spoken: whoever opened the connection has got its answer. */
+  /** The agent has spoken: the session that opened the connection has its answer. */
   readonly spoken: { readonly promise: Promise<void>; readonly resolve: () => void };
 }
 
@@ -33,10 +33,10 @@ export interface Joining {
   readonly adapter: Adapter;
   /** Sessions that name the same one share it. */
   readonly key: string;
-  readonly listener: Listener;
+  readonly receiver: Receiver;
   /** The thread it goes on with, where that is known. */
   readonly thread: string | null;
-  readonly open: (listener: Listener) => Promise<Connection>;
+  readonly open: (receiver: Receiver) => Promise<Connection>;
   readonly logger: Logger;
 }
 
@@ -82,8 +82,8 @@ export function openPool(): Pool {
     async join(joining) {
       const known = pool.get(joining.key);
       const shared = known ?? openShared(pool, joining);
-      const { session, listener, thread } = joining;
-      shared.members.set(session, { listener, behind: false });
+      const { session, receiver, thread } = joining;
+      shared.members.set(session, { receiver, behind: false });
       try {
         const connection = await shared.connection;
         if (thread !== null) own(shared.routes, { thread, session });
@@ -98,8 +98,8 @@ export function openPool(): Pool {
 }
 
 function openShared(pool: Map<string, Shared>, { key, adapter, logger, open }: Joining): Shared {
-  const listener: Listener = {
-    hear(heard) {
+  const receiver: Receiver = {
+    receive(heard) {
       if (heard.type === "disconnected") pool.delete(key);
       return deliver(shared, heard);
     },
@@ -113,7 +113,7 @@ function openShared(pool: Map<string, Shared>, { key, adapter, logger, open }: J
     logger,
     routes: startRoutes(),
     members: new Map(),
-    connection: open(listener),
+    connection: open(receiver),
     spoken: { promise, resolve },
   };
   pool.set(key, shared);
@@ -133,7 +133,7 @@ async function handshake({ spoken }: Shared): Promise<void> {
 function deliver(shared: Shared, heard: Heard): boolean {
   shared.spoken.resolve();
   const { route } = shared.adapter;
-  if (heard.type !== "line" || route === null) return tellAll(shared, heard);
+  if (heard.type !== "line" || route === null) return deliverToAll(shared, heard);
   // A thread nobody has claimed yet waits: the answer that names its session's thread may be one line behind.
   const { root: _root, ...place } = route(heard.value);
   for (const routed of routeLine(shared.routes, { route: place, line: heard })) give(shared, routed);
@@ -148,22 +148,22 @@ function give(shared: Shared, routed: Routed): void {
   const { line } = routed;
   if (!isHeard(line)) return;
   if (routed.session === null) {
-    tellAll(shared, line);
+    deliverToAll(shared, line);
     return;
   }
-  for (const [session, member] of shared.members) if (session === routed.session) tell(member, line);
+  for (const [session, member] of shared.members) if (session === routed.session) deliverTo(member, line);
 }
 
 /** What the router carries is what we gave it. */
 const isHeard = (line: unknown): line is Heard => typeof line === "object" && line !== null && "type" in line;
 
-function tellAll(shared: Shared, heard: Heard): boolean {
-  for (const member of [...shared.members.values()]) tell(member, heard);
+function deliverToAll(shared: Shared, heard: Heard): boolean {
+  for (const member of [...shared.members.values()]) deliverTo(member, heard);
   return !isBehind(shared);
 }
 
-function tell(member: Member, heard: Heard): void {
-  if (!member.listener.hear(heard)) member.behind = true;
+function deliverTo(member: Member, heard: Heard): void {
+  if (!member.receiver.receive(heard)) member.behind = true;
 }
 
 const isBehind = (shared: Shared): boolean => [...shared.members.values()].some(({ behind }) => behind);
@@ -180,7 +180,7 @@ function memberOf(
   return {
     perform(send) {
       note(shared, { session, send });
-      connection.perform(send, member?.listener);
+      connection.perform(send, member?.receiver);
     },
     resume,
     stop: connection.stop,

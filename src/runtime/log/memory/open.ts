@@ -16,7 +16,7 @@ import type {
 } from "../contract.ts";
 import { noSession, sessionExists, writtenElsewhere } from "../errors.ts";
 import { firstGroup } from "../search.ts";
-import { type Book, memoryProjections } from "./projections.ts";
+import { memoryProjections, type StoredProjection } from "./projections.ts";
 
 interface Stored {
   /** Sessions are counted as they are created. */
@@ -30,14 +30,14 @@ interface Stored {
   readonly items: Map<number, number>;
   readonly prompts: StoredPrompt[];
   checkpoint: Checkpoint | null;
-  readonly books: Map<string, Book>;
+  readonly projections: Map<string, StoredProjection>;
 }
 
 interface State {
   readonly codec: Codec;
   readonly sessions: Map<SessionId, Stored>;
   readonly runs: Map<string, Run>;
-  readonly listeners: ((groups: readonly EventGroup[]) => void)[];
+  readonly subscribers: ((groups: readonly EventGroup[]) => void)[];
   /** All groups in order; those of deleted sessions leave a hole. */
   readonly all: (EventGroup | null)[];
   readonly work: { rows: number; bytes: number };
@@ -49,7 +49,7 @@ export function openMemoryLog(): EventLog {
     codec: openCodec(),
     sessions: new Map(),
     runs: new Map(),
-    listeners: [],
+    subscribers: [],
     all: [],
     work: { rows: 0, bytes: 0 },
     created: 0,
@@ -112,7 +112,7 @@ function sessions(state: State): Sessions {
         prompts: [],
         checkpoint: null,
       };
-      state.sessions.set(id, { settings, summary, owner, ...empty, books: new Map() });
+      state.sessions.set(id, { settings, summary, owner, ...empty, projections: new Map() });
     },
     async list({ before, limit, ...filter }) {
       const found: (SessionRecord & { readonly place: number })[] = [];
@@ -170,7 +170,7 @@ function events(state: State): Events {
   return {
     openWriter: state.codec.openWriter,
     append: async (entry) => append(state, entry),
-    onCommitted: (listener) => state.listeners.push(listener),
+    onCommitted: (subscriber) => state.subscribers.push(subscriber),
     async read(id, { after, maxBytes }) {
       const { groups } = stored(state, id);
       return take(state, { groups, from: firstGroup(groups, (group) => group.last > after), maxBytes });
@@ -208,7 +208,7 @@ function append(state: State, entry: Append): void {
   session.last = events.last;
   session.groups.push(group);
   state.all.push(group);
-  for (const listener of state.listeners) listener([group]);
+  for (const subscriber of state.subscribers) subscriber([group]);
 }
 
 interface Take {

@@ -16,7 +16,7 @@ interface Waiting {
 
 export interface Appender {
   readonly append: (entry: Append) => Promise<void>;
-  readonly onCommitted: (listener: (groups: readonly EventGroup[]) => void) => void;
+  readonly onCommitted: (subscriber: (groups: readonly EventGroup[]) => void) => void;
   /** Stores what is waiting at once. */
   readonly flush: () => void;
 }
@@ -34,7 +34,7 @@ interface Written {
 }
 
 export function openAppender(store: Store, { version, codec }: AppenderOptions): Appender {
-  const listeners: ((groups: readonly EventGroup[]) => void)[] = [];
+  const subscribers: ((groups: readonly EventGroup[]) => void)[] = [];
   let waiting: Waiting[] = [];
 
   const commit = (batch: readonly Waiting[]): void => {
@@ -48,7 +48,7 @@ export function openAppender(store: Store, { version, codec }: AppenderOptions):
       return;
     }
     const groups = written.map(({ session, position, events }) => codec.committed({ session, position }, events));
-    for (const listener of listeners) listener(groups);
+    for (const subscriber of subscribers) subscriber(groups);
     for (const { resolve } of batch) resolve();
   };
   const flush = (): void => {
@@ -63,7 +63,7 @@ export function openAppender(store: Store, { version, codec }: AppenderOptions):
         if (waiting.length === 0) queueMicrotask(flush);
         waiting.push({ entry, resolve, reject });
       }),
-    onCommitted: (listener) => listeners.push(listener),
+    onCommitted: (subscriber) => subscribers.push(subscriber),
     flush,
   };
 }
@@ -74,7 +74,7 @@ function write(store: Store, entry: Append, version: string): Written[] {
   const update = "UPDATE sessions SET summary = ?, last = ? WHERE key = ? AND last = ?";
   const before = events === null ? summary.lastSequence : events.first - 1;
   const { changes } = store.prepare(update).run(JSON.stringify(summary), events?.last ?? before, key, before);
-  // The fence: whoever does not go on from the last event is not the one writer of this session.
+  // The fence: a writer that does not continue from the last event is not the one writer of this session.
   if (Number(changes) !== 1) throw writtenElsewhere(entry.session);
   if (native !== null) {
     const insert = "INSERT INTO native (session, first, last, body, checksum) VALUES (?, ?, ?, ?, ?)";

@@ -56,7 +56,7 @@ export function openSqliteLog({ folder, durability, version, maxBytes }: SqliteO
       appender.flush();
       await deleteSession(database, { store, id, isClosed: () => closed });
       // The -wal file still holds the pages as they were; while others read from it, the next one to close cuts it.
-      if (!closed) bringHome(database, "TRUNCATE");
+      if (!closed) checkpointWal(database, "TRUNCATE");
     },
     changedElsewhere() {
       const now = store.guard(() => pragma(database, "data_version"));
@@ -75,7 +75,7 @@ export function openSqliteLog({ folder, durability, version, maxBytes }: SqliteO
       appender.flush();
       closed = true;
       housekeeping.stop();
-      bringHome(database, "TRUNCATE");
+      checkpointWal(database, "TRUNCATE");
       database.close();
     },
   };
@@ -109,14 +109,14 @@ function open({ folder, file, durability }: Pick<SqliteOptions, "folder" | "dura
   }
 }
 
-/** Bringing the -wal file home waits for the disk, twice: it is done when nobody else is waiting. */
+/** A checkpoint of the -wal file waits for the disk, twice: it is done when nobody else is waiting. */
 function keepHouse(database: Database): { readonly touch: () => void; readonly stop: () => void } {
   let timer: NodeJS.Timeout | null = null;
   let touchedAt = 0;
   const look = (): void => {
     const left = touchedAt + QUIET_MS - performance.now();
     timer = left > 0 ? setTimeout(look, left).unref() : null;
-    if (timer === null) bringHome(database, "PASSIVE");
+    if (timer === null) checkpointWal(database, "PASSIVE");
   };
   return {
     touch() {
@@ -129,8 +129,8 @@ function keepHouse(database: Database): { readonly touch: () => void; readonly s
   };
 }
 
-/** Everything into the one file. Whoever cannot do it now, with others reading or no room, leaves it to the next. */
-function bringHome(database: Database, how: "PASSIVE" | "TRUNCATE"): void {
+/** Moves everything into the main file. With others reading, or no room, it is left to the next checkpoint. */
+function checkpointWal(database: Database, how: "PASSIVE" | "TRUNCATE"): void {
   try {
     database.exec(`PRAGMA wal_checkpoint(${how})`);
   } catch {

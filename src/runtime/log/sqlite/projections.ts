@@ -1,4 +1,4 @@
-/** What projections put by, in SQLite: checkpoints to go on from, and records by scope in the order they came. */
+/** What projections store, in SQLite: checkpoints to continue from, and records by scope in the order they came. */
 import { setImmediate as nextTick } from "node:timers/promises";
 import type { ProjectionCheckpoint, ProjectionRecord, Projections, RecordChange, RecordsQuery } from "../contract.ts";
 import { blob, integer, type Row, text } from "./database.ts";
@@ -31,7 +31,7 @@ export function projections(store: Store, { version }: { version: string }): Pro
       return transaction(() => {
         const key = store.keyOf(id);
         const latest = prepare(LATEST).get(key, name);
-        // The fence: whoever does not go on from what is there would mix two retellings.
+        // The fence: one that does not continue from the stored checkpoint would mix two renderings.
         if (after !== (latest === undefined ? 0 : integer(latest, "sequence"))) return false;
         if (latest !== undefined && text(latest, "version") !== version) return false;
         const session = prepare("SELECT last FROM sessions WHERE key = ?").get(key) ?? {};

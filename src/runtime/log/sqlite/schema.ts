@@ -9,7 +9,7 @@ const APPLICATION_ID = 0x46726e63;
 const CHECKED_BYTES = 16 * 1024 * 1024;
 
 /**
- * The -wal file is brought into the main file in quiet moments (log/sqlite.ts); where there are none, at 16 MiB. That
+ * The -wal file is checkpointed in quiet moments (sqlite/open.ts); where there are none, at 16 MiB. That
  * waits for the disk: a larger file would make deltas wait longer, a smaller one would make them wait more often.
  */
 const WAL_PAGES = 2_048;
@@ -79,7 +79,7 @@ CREATE TABLE runs (
 ) STRICT;
 `;
 
-/** What projections put by. The order of records is that of their keys. */
+/** What projections store. The order of records is that of their keys. */
 const PROJECTIONS = `
 CREATE TABLE projections (
   key INTEGER PRIMARY KEY,
