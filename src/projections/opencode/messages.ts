@@ -160,13 +160,8 @@ export function emitUser(
 }
 
 /** Who wrote it, and for whom. */
-const markOf = (
-  part: TextPart,
-  { synthetic }: { synthetic: boolean },
-): { readonly synthetic?: boolean; readonly ignored?: boolean } => ({
-  ...(synthetic || part.synthetic === true ? { synthetic: true } : {}),
-  ...(part.ignored === true ? { ignored: true } : {}),
-});
+const markOf = (part: TextPart, { synthetic }: { synthetic: boolean }) =>
+  defined({ synthetic: synthetic || part.synthetic || undefined, ignored: part.ignored || undefined });
 
 type Subtask = Pick<OpenCodeSubtaskPart, "prompt" | "description" | "agent" | "command">;
 
