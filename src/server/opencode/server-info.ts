@@ -28,7 +28,11 @@ export const serverInfoRoutes: readonly OpenCodeRoute[] = [
   { method: "GET", path: "/provider", handle: providers },
   empty("/provider/auth", {}, "Always empty: agents log in by themselves."),
   { method: "GET", path: "/agent", handle: async ({ catalogue, agent }) => json(await catalogue.agents(agent)) },
-  empty("/command", [], "Always empty: agents do not report their commands; `/session/{sessionID}/command` takes them."),
+  empty(
+    "/command",
+    [],
+    "Always empty: agents do not report their commands; `/session/{sessionID}/command` takes them.",
+  ),
   empty("/skill", [], `Always empty. ${OWN}`),
   empty("/mcp", {}, `Always empty. ${OWN}`),
   empty("/lsp", [], "Always empty: there are no language servers."),
