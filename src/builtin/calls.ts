@@ -25,6 +25,8 @@ export interface CallsResult {
   readonly answers: readonly ToolAnswer[];
   /** A person said no and nothing else. */
   readonly rejected: boolean;
+  /** The model repeats a call that was refused because it repeats it. */
+  readonly doomed: boolean;
 }
 
 export async function runCalls(options: CallsOptions): Promise<CallsResult> {
@@ -39,12 +41,17 @@ export async function runCalls(options: CallsOptions): Promise<CallsResult> {
     }
   };
   await Promise.all(Array.from({ length: Math.min(PARALLEL, calls.length) }, work));
-  return { answers: ended.map(({ answer }) => answer), rejected: ended.some(({ rejected }) => rejected) };
+  return {
+    answers: ended.map(({ answer }) => answer),
+    rejected: ended.some(({ rejected }) => rejected),
+    doomed: ended.some(({ doomed }) => doomed),
+  };
 }
 
 interface Ended {
   readonly answer: ToolAnswer;
   readonly rejected: boolean;
+  readonly doomed: boolean;
 }
 
 async function runCall(options: CallsOptions, call: ModelCall): Promise<Ended> {
@@ -63,12 +70,13 @@ async function runCall(options: CallsOptions, call: ModelCall): Promise<Ended> {
       files,
       ...defined({ exit_code }),
     });
-    return { answer: { call_id, tool, output, is_error }, rejected: false };
+    return { answer: { call_id, tool, output, is_error }, rejected: false, doomed: false };
   } catch (error) {
     const message = await failed(options, { call, error });
     return {
       answer: { call_id, tool, output: message, is_error: true },
       rejected: error instanceof Denied && error.silent,
+      doomed: error instanceof LoopRefused && repeats.count(call) >= DOOM_END,
     };
   }
 }
@@ -80,7 +88,8 @@ async function failed(options: CallsOptions, { call, error }: { call: ModelCall;
   const { call_id } = call;
   const message = signal.aborted && !(error instanceof ToolFailure) ? "The tool was stopped." : messageOf(error);
   const denied = error instanceof Denied;
-  repeats.note(call, { output: message, changed: false });
+  if (error instanceof LoopRefused) repeats.refuse(call);
+  else repeats.note(call, { output: message, changed: false });
   if (denied && error.by === "rule") {
     const id = context.nextId("ntc");
     const mark = subagent === undefined ? {} : { subagent };
@@ -136,6 +145,13 @@ function toolContext({ context, signal, subagent, delegate }: CallsOptions, call
   };
 }
 
+/** A rule refused a call because it had given the same result before. */
+class LoopRefused extends Denied {
+  constructor(message: string) {
+    super(message, { by: "rule", silent: false });
+  }
+}
+
 /** The third time the same call is about to give the same result, a person is asked first. */
 async function refuseDoomLoop({ context, repeats, subagent, signal }: CallsOptions, call: ModelCall): Promise<void> {
   if (repeats.count(call) < DOOM_LIMIT - 1) return;
@@ -147,16 +163,24 @@ async function refuseDoomLoop({ context, repeats, subagent, signal }: CallsOptio
     always: [{ action: "doom_loop", pattern: tool }],
     metadata: { repeated: repeats.count(call) },
   };
-  await context.gate.permit(permit, { tool, call_id, input, subagent, signal });
+  try {
+    await context.gate.permit(permit, { tool, call_id, input, subagent, signal });
+  } catch (error) {
+    throw error instanceof Denied && error.by === "rule" ? new LoopRefused(error.message) : error;
+  }
   repeats.forget(call);
 }
 
 const DOOM_LIMIT = 3;
+/** A model that goes on calling what was refused is stopped at this many. */
+const DOOM_END = 5;
 
 /** How often each call has given the same result. */
 export interface Repeats {
   readonly count: (call: ModelCall) => number;
   readonly note: (call: ModelCall, result: { readonly output: string; readonly changed: boolean }) => void;
+  /** It was called again, and did not run. */
+  readonly refuse: (call: ModelCall) => void;
   readonly forget: (call: ModelCall) => void;
   readonly clear: () => void;
 }
@@ -178,6 +202,10 @@ export function trackRepeats(): Repeats {
       if (seen.size >= REPEATS_LIMIT && oldest !== undefined) seen.delete(oldest);
       seen.delete(key);
       seen.set(key, { output, count: before?.output === output ? before.count + 1 : 1 });
+    },
+    refuse(call) {
+      const before = seen.get(keyOf(call));
+      if (before !== undefined) seen.set(keyOf(call), { ...before, count: before.count + 1 });
     },
     forget: (call) => void seen.delete(keyOf(call)),
     clear: () => seen.clear(),

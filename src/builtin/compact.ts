@@ -109,17 +109,27 @@ export function summaryPrompt({ head, context, prompt, limit }: SummaryRequest):
   return `<history>\n${history}\n</history>${extra}\n\n${ask}`;
 }
 
-/** The text that stands for the head from now on. The request in progress is kept in the user's own words. */
-export function summaryEntry({ id, head, summary }: { id: string; head: readonly Entry[]; summary: string }): Entry {
-  const request = head.findLast((entry) => entry.type === "user")?.text;
+/**
+ * The text that stands for the head from now on. A request that is still being worked on is kept in the user's own
+ * words; one that was answered is in the summary and nowhere else, or the model would answer it again.
+ */
+export function summaryEntry({ id, cut, summary }: { id: string; cut: Cut; summary: string }): Entry {
+  const request = openRequest(cut);
   const asked =
-    request === undefined
-      ? ""
-      : `\n\nThe user's latest request in it, word for word:\n${shorten(request, REQUEST_SHOWN)}`;
+    request === null ? "" : `\n\nThe user's latest request in it, word for word:\n${shorten(request, REQUEST_SHOWN)}`;
   const text =
     `The earlier conversation was condensed to this summary:\n\n${summary}${asked}\n\n` +
     "Go on with the work that is open. If nothing is open, say so in a sentence.";
   return { type: "summary", id, text };
+}
+
+/** The head's last request, unless a step after it called no tools: that step was its answer. */
+function openRequest({ head, tail }: Cut): string | null {
+  const entries = [...head, ...tail];
+  const at = head.findLastIndex(({ type }) => type === "user");
+  const asked = head[at];
+  const answered = entries.slice(at + 1).some((entry) => entry.type === "step" && entry.answers.length === 0);
+  return asked?.type !== "user" || answered ? null : asked.text;
 }
 
 function describe(entry: Entry): string {

@@ -52,7 +52,7 @@ export async function compactConversation(options: CompactionOptions): Promise<C
   if (summarised.type === "failed") return fail(summarised.failure.message);
   if (summarised.text.trim() === "") return fail("the model wrote no summary");
 
-  const entry = summaryEntry({ id, head: cut.head, summary: summarised.text });
+  const entry = summaryEntry({ id, cut, summary: summarised.text });
   conversation.entries = [entry, ...cut.tail];
   conversation.used = 0;
   const summary = entry.type === "summary" ? entry.text : "";

@@ -24,6 +24,8 @@ export interface Outcome {
   readonly silent: boolean;
   /** A permission or question was rejected without a word to the model. */
   readonly rejected: boolean;
+  /** The model repeats a call that was refused because it repeats it. */
+  readonly doomed: boolean;
   /** A message of the user arrived for this turn and the model has not seen it. */
   readonly steered: boolean;
   /** The tokens in use have reached the usable window. */
@@ -89,6 +91,7 @@ export const decisionTable: readonly Row[] = [
     when: ({ rejected }, { continueOnDeny }) => rejected && !continueOnDeny,
     verdict: () => ({ reason: "rejected" }),
   },
+  { name: "doom loop", when: ({ doomed }) => doomed, verdict: () => ({ reason: "error", error: doomLoop }) },
   {
     name: "overflow that compaction does not cure",
     when: (outcome, { autoCompact }) => outcome.overflow && autoCompact && wantsMore(outcome),
@@ -137,6 +140,12 @@ function isEmpty({ finish, silent, unseenResults }: Outcome): boolean {
 function endsAtLimit({ lastStep, finish, refused }: Outcome): boolean {
   return lastStep && !refused && finish !== "length" && finish !== "content-filter" && finish !== "error";
 }
+
+const doomLoop: ErrorInfo = {
+  message: "The model called the same tool with the same input again and again, with the same result. It was stopped.",
+  code: "doom_loop",
+  details: null,
+};
 
 const noAnswer: ErrorInfo = {
   message: "The model ended twice without an answer and without saying why. Try again, or choose another model.",

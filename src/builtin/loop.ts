@@ -53,8 +53,8 @@ export async function runLoop(loop: Loop): Promise<Ending> {
     progress.step += 1;
     const lastStep = progress.step >= loop.maxSteps;
     const result = await modelStep(loop, { equipment, lastStep, step: progress.step });
-    const { rejected, answered } = await answerCalls(loop, { result, equipment, lastStep });
-    const outcome = outcomeOf(loop, { result, equipment, progress, lastStep, rejected, answered });
+    const answered = await answerCalls(loop, { result, equipment, lastStep });
+    const outcome = outcomeOf(loop, { result, equipment, progress, lastStep, ...answered });
     let decision = decide(outcome, rulesOf(loop));
     if (decision.type === "compact" || (conversation.compactWanted && !signal.aborted)) {
       const compacted = await compact(loop, { equipment, progress, why: decision.row });
@@ -108,6 +108,7 @@ async function modelStep(
 
 interface Answered {
   readonly rejected: boolean;
+  readonly doomed: boolean;
   /** Tools were called, and the model shall see what came of it. */
   readonly answered: boolean;
 }
@@ -120,14 +121,14 @@ async function answerCalls(
   if (result.type === "aborted" && result.said.length > 0) {
     loop.conversation.entries.push({ type: "step", id: result.message_id, content: result.said, answers: [] });
   }
-  if (result.type !== "finished") return { rejected: false, answered: false };
+  if (result.type !== "finished") return { rejected: false, doomed: false, answered: false };
   const { context, conversation, repeats, signal, subagent, delegate } = loop;
   const { message_id: id, content, calls, tokens } = result;
   const tools = lastStep || result.finish === "content-filter" ? [] : equipment.tools;
-  const { answers, rejected } = await runCalls({ context, calls, tools, repeats, signal, subagent, delegate });
+  const { answers, rejected, doomed } = await runCalls({ context, calls, tools, repeats, signal, subagent, delegate });
   conversation.entries.push({ type: "step", id, content, answers });
   conversation.used = Object.values(tokens).reduce<number>((sum, one) => sum + Number(one), 0);
-  return { rejected, answered: answers.length > 0 && tools.length > 0 };
+  return { rejected, doomed, answered: answers.length > 0 && tools.length > 0 };
 }
 
 function outcomeOf(
@@ -138,6 +139,7 @@ function outcomeOf(
     progress,
     lastStep,
     rejected,
+    doomed,
     answered,
   }: { result: Tried; equipment: Equipment; progress: Progress; lastStep: boolean } & Answered,
 ): Outcome {
@@ -152,6 +154,7 @@ function outcomeOf(
     unseenResults: answered,
     silent: finished === null || finished.content.length === 0,
     rejected,
+    doomed,
     steered: conversation.inbox.length > 0,
     overflow: finished !== null && isOverflow({ used: conversation.used, limits, policy }),
     compacted: progress.compacted,

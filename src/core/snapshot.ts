@@ -7,6 +7,7 @@ import type {
   Permission,
   QuestionRequest,
   QueuedPrompt,
+  Retry,
   Revert,
   SessionMetadata,
   SessionStatus,
@@ -41,6 +42,8 @@ export interface Snapshot {
   mode: string | null;
   permission_mode: string | null;
   status: SessionStatus;
+  /** Only while the status is `retrying`. */
+  retry: Retry | null;
   ended: boolean;
   turn: { id: TurnId; prompt_id: string | null } | null;
   continuing: boolean;
@@ -80,6 +83,7 @@ export const emptySnapshot = (): Snapshot => ({
   permission_mode: null,
   trusted: null,
   status: "idle",
+  retry: null,
   ended: false,
   turn: null,
   continuing: true,
@@ -174,7 +178,13 @@ function applyItem(state: Snapshot, event: Of<"item.delta" | "item.started" | "i
   trim(state);
 }
 
+/** The three come together, with `retrying` only. */
+export function retryOf({ attempt, message, next }: Of<"turn.state">["data"]): Retry | null {
+  return attempt === undefined || message === undefined || next === undefined ? null : { attempt, message, next };
+}
+
 function applyTurn(state: Snapshot, event: Of<"turn.started" | "turn.state" | "turn.ended">): void {
+  state.retry = event.type === "turn.state" ? retryOf(event.data) : null;
   switch (event.type) {
     case "turn.started":
       state.turns += 1;

@@ -36,6 +36,10 @@ export type TurnState = z.infer<typeof TurnState>;
 export const SessionStatus = z.enum(["idle", "running", "requires_action", "retrying", "compacting"]);
 export type SessionStatus = z.infer<typeof SessionStatus>;
 
+/** What a session that is `retrying` waits for. `next` is epoch milliseconds. */
+export const Retry = z.object({ attempt: z.number().int(), message: z.string(), next: z.number() });
+export type Retry = z.infer<typeof Retry>;
+
 export const Tokens = z.object({
   input: z.number(),
   output: z.number(),

@@ -5,6 +5,7 @@ import {
   PermissionMode,
   QuestionRequest,
   QueuedPrompt,
+  Retry,
   Revert,
   SessionStatus,
   Share,
@@ -139,6 +140,8 @@ export const SessionSummary = z.object({
   variant: z.string().nullable(),
   nativeSessionId: z.string().nullable(),
   status: SessionStatus,
+  /** While the status is `retrying`: which attempt, why, and when the next one is made. */
+  retry: Retry.optional(),
   ended: z.boolean(),
   eventCount: z.number().int(),
   lastSequence: z.number().int(),

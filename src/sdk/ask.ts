@@ -16,6 +16,8 @@ export interface PromptOptions {
 export interface AskOptions extends PromptOptions {
   /** Whether the turn is aborted when `signal` fires (the default). `false`: it runs on, and nobody waits for it. */
   readonly abortTurn?: boolean | undefined;
+  /** With the native line that caused each event, in `raw`. */
+  readonly includeRaw?: boolean | undefined;
 }
 
 /** The turn did not complete, or the prompt never ran. */
@@ -96,7 +98,9 @@ async function* turnOf(ask: Ask): AsyncGenerator<UniversalEvent> {
   const signal = options.signal ?? never();
   let last = 0;
   let turnId: string | null = null;
-  const { response } = await sendPrompt({ http, path: `${sessionPath(id)}/messages/stream`, text, options });
+  const { includeRaw } = options;
+  const path = `${sessionPath(id)}/messages/stream`;
+  const { response } = await sendPrompt({ http, path, text, options, query: { include_raw: includeRaw } });
   if (response.body === null) return;
   try {
     for await (const batch of readServerSentEvents(response.body)) {
@@ -113,7 +117,7 @@ async function* turnOf(ask: Ask): AsyncGenerator<UniversalEvent> {
     if (signal.aborted) throw error;
   }
   if (turnId === null) return yield* turnAgain(ask);
-  for await (const event of followSession({ http, id, after: last, signal })) {
+  for await (const event of followSession({ http, id, after: last, signal, includeRaw })) {
     if (event.turn_id === turnId) yield event;
     if (event.type === "session.ended" || (event.type === "turn.ended" && event.turn_id === turnId)) return;
   }
@@ -123,10 +127,10 @@ async function* turnOf(ask: Ask): AsyncGenerator<UniversalEvent> {
 /** The stream ended before the turn began: find the turn by the prompt's id among all events of the session. */
 async function* turnAgain({ http, id, text, options }: Ask): AsyncGenerator<UniversalEvent> {
   const { promptId } = await sendPrompt({ http, path: `${sessionPath(id)}/messages`, text, options });
-  const signal = options.signal ?? never();
+  const { signal = never(), includeRaw } = options;
   let turnId: string | null = null;
   let place: "unknown" | "queued" | "left" = "unknown";
-  for await (const event of followSession({ http, id, signal })) {
+  for await (const event of followSession({ http, id, signal, includeRaw })) {
     if (event.type === "turn.started" && event.data.prompt_id === promptId) turnId = event.data.turn_id;
     if (turnId !== null && event.turn_id === turnId) yield event;
     if (event.type === "turn.ended" && event.turn_id === turnId) return;
@@ -148,6 +152,7 @@ interface PromptRequest {
   readonly path: string;
   readonly text: string;
   readonly options: PromptOptions;
+  readonly query?: { readonly include_raw: boolean | undefined };
 }
 
 export async function sendPrompt({
@@ -155,10 +160,12 @@ export async function sendPrompt({
   path,
   text,
   options,
+  query = { include_raw: undefined },
 }: PromptRequest): Promise<{ promptId: string; response: Response }> {
   const { attachments, delivery, idempotencyKey, signal } = options;
   const response = await http.request(path, {
     method: "POST",
+    query,
     body: { message: text, attachments, delivery },
     headers: { "idempotency-key": idempotencyKey },
     signal,

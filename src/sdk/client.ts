@@ -1,6 +1,6 @@
 /** The client of a daemon: everything its API offers, typed, in Node and in browsers. */
 import type { AgentName } from "../protocol/agents.ts";
-import type { SessionStatus, UniversalEvent } from "../protocol/events.ts";
+import type { Retry, SessionStatus, UniversalEvent } from "../protocol/events.ts";
 import type {
   AgentSummary,
   CreatedSession,
@@ -23,6 +23,8 @@ import { checkId, checkOptions } from "./usage.ts";
 export interface StatusChange {
   readonly sessionId: string;
   readonly status: SessionStatus;
+  /** Only with `retrying`. */
+  readonly retry?: Retry;
 }
 
 /** An event of some session, with the place to go on from. */
@@ -32,6 +34,8 @@ export interface PlacedEvent {
 }
 
 export interface FollowAllOptions {
+  /** With the native line that caused each event, in `raw`. */
+  readonly includeRaw?: boolean;
   /** A cursor of this stream: what comes after it. Absent: only what comes from now on. `0`: everything. */
   readonly after?: string;
   readonly signal?: AbortSignal;
@@ -138,11 +142,11 @@ export function connect(options: ConnectOptions = {}): Client {
   };
 }
 
-async function* followAll(http: Http, { after, signal }: FollowAllOptions): AsyncGenerator<PlacedEvent> {
+async function* followAll(http: Http, { after, includeRaw, signal }: FollowAllOptions): AsyncGenerator<PlacedEvent> {
   const batches = followStream({
     http,
     path: "/v1/events/sse",
-    query: {},
+    query: { include_raw: includeRaw },
     lastEventId: after ?? null,
     signal: signal ?? new AbortController().signal,
   });
@@ -154,8 +158,16 @@ async function* followAll(http: Http, { after, signal }: FollowAllOptions): Asyn
 async function* statusChanges(http: Http, options: FollowAllOptions): AsyncGenerator<StatusChange> {
   for await (const { event } of followAll(http, options)) {
     const status = statusAfter(event);
-    if (status !== null) yield { sessionId: event.session_id, status };
+    if (status === null) continue;
+    const retry = retryAfter(event);
+    yield { sessionId: event.session_id, status, ...(retry === null ? {} : { retry }) };
   }
+}
+
+function retryAfter(event: UniversalEvent): Retry | null {
+  if (event.type !== "turn.state") return null;
+  const { attempt, message, next } = event.data;
+  return attempt === undefined || message === undefined || next === undefined ? null : { attempt, message, next };
 }
 
 /** What a session does after an event; null when the event says nothing of it. */

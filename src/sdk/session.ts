@@ -64,7 +64,7 @@ export interface Session {
 }
 
 const PROMPT = ["attachments", "delivery", "idempotencyKey", "signal"];
-const ASK = [...PROMPT, "abortTurn"];
+const ASK = [...PROMPT, "abortTurn", "includeRaw"];
 const RUN = [...ASK, "onPermission", "onQuestion", "onEvent"];
 
 export function openSession(http: Http, id: string): Session {

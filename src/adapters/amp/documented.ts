@@ -1,9 +1,10 @@
 /** Amp's older words, one line for each message, call, result and end, in the terms of the lines it prints today. */
 import type { Report } from "../../core/report.ts";
-import { failedEnd, itemHead, whole } from "../../core/report-builders.ts";
+import { itemHead, whole } from "../../core/report-builders.ts";
 import type { AmpLineOf } from "../../dialects/amp.ts";
 import { isString, shapeOf } from "../../dialects/shape.ts";
 import type { ContentPart } from "../../protocol/items.ts";
+import { failure } from "./failure.ts";
 import type { ToolResult, ToolUse } from "./tools.ts";
 
 /** A message; without a role it is the assistant's. What has no id gets the given key and shows none. */
@@ -38,7 +39,7 @@ export function asToolResult(line: AmpLineOf<"tool_result">, waiting: string): T
 }
 
 export function onError({ error, content }: AmpLineOf<"error">): Report[] {
-  return failedEnd({ message: error ?? content ?? "Amp stopped with an error.", code: "agent_error", details: null });
+  return failure(error ?? content ?? "Amp stopped with an error.", null);
 }
 
 const textOf = (content: string | readonly { readonly text?: string | undefined }[]): string =>

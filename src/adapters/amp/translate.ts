@@ -9,7 +9,6 @@ import type { Report } from "../../core/report.ts";
 import {
   closeCall,
   emptyMessage,
-  failedEnd,
   itemHead,
   openCall,
   resultHead,
@@ -21,6 +20,7 @@ import {
 import type { AmpBlock, AmpLine, AmpLineOf } from "../../dialects/amp.ts";
 import type { ContentPart, Subagent } from "../../protocol/items.ts";
 import { asToolResult, asToolUse, onError, onMessage } from "./documented.ts";
+import { failure } from "./failure.ts";
 import { callPart, resultContent, type ToolResult, type ToolUse, todosOf } from "./tools.ts";
 
 interface State {
@@ -244,7 +244,6 @@ function subagentOf(
 }
 
 const CANCELLED = /^User cancelled/;
-const NEEDS_APPROVAL = /require user approval/;
 
 /** The end of the process. Errors come with exit code 0, so only this line has them. */
 function onResult(state: State, { is_error, error, result, subtype }: AmpLineOf<"result">): Report[] {
@@ -254,19 +253,5 @@ function onResult(state: State, { is_error, error, result, subtype }: AmpLineOf<
   const message = error ?? result ?? subtype;
   if (CANCELLED.test(message)) return [{ type: "end", reason: "aborted" }];
   if (subtype === "error_max_turns") return [{ type: "end", reason: "max_steps" }];
-  return failedEnd({ message: explained(message), code: codeOf(message), details: { subtype } });
-}
-
-const explained = (message: string): string =>
-  NEEDS_APPROVAL.test(message)
-    ? `${message}. Nobody can be asked in this mode: allow or reject the tool in Amp's settings (amp.permissions).`
-    : message;
-
-/** Errors of the provider begin with its HTTP status. */
-function codeOf(message: string): string {
-  if (NEEDS_APPROVAL.test(message)) return "approval_not_supported";
-  const status = /^(\d{3}) /.exec(message)?.[1];
-  if (status === undefined) return "agent_error";
-  if (status === "401" || status === "403") return "authentication_failed";
-  return status === "429" || status === "529" ? "rate_limited" : "provider_error";
+  return failure(message, { subtype });
 }

@@ -84,7 +84,7 @@ export function judge(law: Law, wish: Wish): Verdict {
   }
   const configured = rules.findLast((one) => speaksOf(one, wish));
   if (configured?.effect === "deny") return { effect: "deny", because: ruleName(configured) };
-  if (mode === "bypass") return { effect: "allow", because: "the session is in bypass mode" };
+  if (mode === "bypass") return judgeBypass(action, configured);
   if (typeof wish.guarded === "string") return { effect: "ask", because: wish.guarded };
   if (remembered.some((one) => speaksOf(one, wish))) {
     return { effect: "allow", because: "it was allowed for the rest of the session" };
@@ -96,6 +96,15 @@ export function judge(law: Law, wish: Wish): Verdict {
   if (configured !== undefined) return { effect: configured.effect, because: ruleName(configured) };
   const given = base.findLast((one) => speaksOf(one, wish));
   return { effect: given?.effect ?? "ask", because: "of the default rules" };
+}
+
+/** All is allowed and nobody is asked: a loop that a person would be asked about is refused unless a rule allows it. */
+function judgeBypass(action: string, configured: Rule | undefined): Verdict {
+  if (action !== "doom_loop" || configured?.effect === "allow") {
+    return { effect: "allow", because: "the session is in bypass mode" };
+  }
+  const because = "the same call had the same result before, and in bypass mode nobody is asked; do something else";
+  return { effect: "deny", because };
 }
 
 /**

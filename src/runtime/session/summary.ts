@@ -1,4 +1,5 @@
 /** Summary and detail of a session for lists and views, from its snapshot and its settings. */
+import { defined } from "../../core/defined.ts";
 import { itemsOf, type Snapshot } from "../../core/snapshot.ts";
 import type { SessionId } from "../../protocol/ids.ts";
 import type { Item } from "../../protocol/items.ts";
@@ -22,6 +23,7 @@ export function summarise({ id, settings, snapshot }: Described): SessionSummary
     variant: snapshot.variant ?? create.variant ?? null,
     nativeSessionId: snapshot.native_session_id ?? create.nativeSessionId ?? null,
     status: snapshot.status,
+    ...defined({ retry: snapshot.retry ?? undefined }),
     ended: snapshot.ended,
     eventCount: snapshot.sequence,
     lastSequence: snapshot.sequence,

@@ -238,6 +238,28 @@ describe("a doom loop", () => {
     expect(resultsIn(events).map(({ is_error }) => is_error)).toEqual([false, false, true]);
   });
 
+  test("in bypass nobody is asked: the third call is refused with a message, the fifth ends the turn", async () => {
+    const house = await openHouse([reading], { mode: "bypass" });
+    writeFileSync(join(house.directory, "a.txt"), "same");
+    const events = await house.turn("go");
+    expect(of(events, "permission.requested")).toEqual([]);
+    expect(events.at(-1)).toMatchObject({ data: { reason: "error", error: { code: "doom_loop" } } });
+    expect(resultsIn(events).map(({ is_error }) => is_error)).toEqual([false, false, true, true, true]);
+    expect(resultsIn(events)[2]?.output).toContain("do something else");
+  });
+
+  test("in bypass a model that does something else goes on, and a rule may lift the bound", async () => {
+    const house = await openHouse([reading, reading, reading, answer(text("Enough."))], { mode: "bypass" });
+    writeFileSync(join(house.directory, "a.txt"), "same");
+    expect(endOf(await house.turn("go"))).toEqual({ reason: "completed" });
+    const config = { permission: { doom_loop: "allow" } } as const;
+    const open = await openHouse([...Array(6).fill(reading), answer(text("Enough."))], { mode: "bypass", config });
+    writeFileSync(join(open.directory, "a.txt"), "same");
+    const events = await open.turn("go");
+    expect(endOf(events)).toEqual({ reason: "completed" });
+    expect(resultsIn(events).every(({ is_error }) => !is_error)).toBe(true);
+  });
+
   test("a person may let it go on", async () => {
     const house = await openHouse([reading, reading, reading, answer(text("Enough."))], { mode: "default" });
     writeFileSync(join(house.directory, "a.txt"), "same");

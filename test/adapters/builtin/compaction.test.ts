@@ -1,7 +1,14 @@
 /** Compaction: where the limit is, what is kept, and the loop that goes on afterwards. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { chooseCut, isOverflow, summaryPrompt, tailBudget, usableTokens } from "../../../src/builtin/compact.ts";
+import {
+  chooseCut,
+  isOverflow,
+  summaryEntry,
+  summaryPrompt,
+  tailBudget,
+  usableTokens,
+} from "../../../src/builtin/compact.ts";
 import { type Entry, estimateEntry } from "../../../src/builtin/conversation.ts";
 import type { Script, ScriptTurn } from "../../../src/model-server/script.ts";
 import { answer, call, endOf, of, openHouse, providers, saidIn, statesIn, text } from "../../support/builtin.ts";
@@ -84,6 +91,33 @@ describe("the cut", () => {
 
   const isUnseen = (all: readonly Entry[], entry: Entry): boolean =>
     all.slice(all.indexOf(entry)).every(({ type }) => type === "user");
+});
+
+describe("the text that stands for the head", () => {
+  const asked = (id: number, words: string): Entry => ({ type: "user", id: `user:${id}`, text: words, parts: [] });
+  const working = (id: number): Entry => ({
+    ...step(id),
+    type: "step",
+    content: [],
+    answers: [{ call_id: "c", tool: "read", output: "", is_error: false }],
+  });
+  const textFor = (head: readonly Entry[], tail: readonly Entry[]): string => {
+    const entry = summaryEntry({ id: "cmp_1", cut: { head, tail }, summary: "It went well." });
+    return entry.type === "summary" ? entry.text : "";
+  };
+
+  test("keeps a request in progress word for word", () => {
+    expect(textFor([asked(1, "Paint it blue"), working(2)], [working(3)])).toContain("Paint it blue");
+    expect(textFor([asked(1, "Paint it blue"), working(2)], [asked(2, "and quickly")])).toContain("Paint it blue");
+  });
+
+  test("leaves what was answered to the summary", () => {
+    expect(textFor([asked(1, "Paint it blue"), working(2), step(3)], [])).not.toContain("Paint it blue");
+    expect(textFor([asked(1, "Paint it blue")], [step(2), asked(2, "Now red")])).not.toContain("Paint it blue");
+    const twice = textFor([asked(1, "Paint it blue"), step(2), asked(2, "Now red"), working(3)], []);
+    expect(twice).toContain("Now red");
+    expect(twice).not.toContain("Paint it blue");
+  });
 });
 
 test("the tail's budget is a quarter of the window, within bounds", () => {

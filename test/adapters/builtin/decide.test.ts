@@ -19,6 +19,7 @@ const calm: Outcome = {
   unseenResults: false,
   silent: false,
   rejected: false,
+  doomed: false,
   steered: false,
   overflow: false,
   compacted: false,
@@ -61,6 +62,11 @@ const cases: Case[] = [
   ["overflow", { overflow: true, rejected: true }, { type: "compact" }],
   ["rejected", { rejected: true, finish: "tool-calls", unseenResults: true }, { type: "stop", reason: "rejected" }],
   ["rejected", { rejected: true, overflow: true, compacted: true }, { type: "stop", reason: "rejected" }],
+  [
+    "doom loop",
+    { doomed: true, finish: "tool-calls", unseenResults: true },
+    { type: "stop", reason: "error", error: { code: "doom_loop" } },
+  ],
   ["tool results to show", { rejected: true, unseenResults: true }, { type: "continue" }, { continueOnDeny: true }],
   [
     "overflow that compaction does not cure",
@@ -136,6 +142,7 @@ const anyOutcome = fc.record({
   unseenResults: fc.boolean(),
   silent: fc.boolean(),
   rejected: fc.boolean(),
+  doomed: fc.boolean(),
   steered: fc.boolean(),
   overflow: fc.boolean(),
   compacted: fc.boolean(),

@@ -71,6 +71,48 @@ test("the stream of a turn goes on after a cut, and the prompt runs once", async
   expect(cuts()).toBeGreaterThan(1);
 });
 
+test("every stream has the native lines when they are asked for, also after a cut", async () => {
+  const daemon = await startDaemon();
+  const session = await daemon.client.create({ id: "a", agent: "mock", directory: daemon.directory });
+  const raw = { includeRaw: true };
+  const asked: UniversalEvent[] = [];
+  for await (const event of session.ask("flood 2000")) asked.push(event);
+  expect(asked.every((event) => event.raw === null)).toBe(true);
+  const { url, cuts } = await cuttingProxy(daemon.url, { bytes: 200_000 });
+  const cut: UniversalEvent[] = [];
+  for await (const event of connect({ url }).session("a").ask("flood 2000", raw)) cut.push(event);
+  expect(cuts()).toBeGreaterThan(0);
+  const deltas = cut.filter(({ type }) => type === "item.delta");
+  expect(deltas).toHaveLength(2000);
+  expect(deltas.every((event) => event.raw !== null)).toBe(true);
+  for await (const { event } of daemon.client.events({ after: "0", ...raw })) {
+    if (event.type !== "item.delta") continue;
+    expect(event.raw).not.toBeNull();
+    break;
+  }
+});
+
+test("a retry has its attempt, its reason and its time, and is gone when it is over", async () => {
+  const daemon = await startDaemon();
+  const session = await daemon.client.create({ id: "a", agent: "mock", directory: daemon.directory });
+  const changes = daemon.client.statusChanges()[Symbol.asyncIterator]();
+  const retry = { attempt: 1, message: "The scripted model is overloaded.", next: expect.any(Number) };
+  const first = changes.next();
+  await session.prompt("retry");
+  for (let change = await first; ; change = await changes.next()) {
+    if (change.done === true) throw new Error("The stream has ended.");
+    if (change.value.status !== "retrying") {
+      expect(change.value).not.toHaveProperty("retry");
+      continue;
+    }
+    expect(change.value).toMatchObject({ sessionId: "a", retry });
+    break;
+  }
+  for (let change = await changes.next(); change.value?.status !== "idle"; change = await changes.next());
+  await changes.return?.();
+  expect(await session.get()).not.toHaveProperty("retry");
+});
+
 test("errors carry the daemon's code; where nobody answers it is said", async () => {
   const daemon = await startDaemon({ token: "right" });
   await expect(connect({ url: daemon.url, token: "wrong" }).sessions()).rejects.toBeInstanceOf(ImpostorError);
