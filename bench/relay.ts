@@ -1,27 +1,38 @@
 /**
- * The bare relay: what anyone would write in an hour. Lines of an agent's standard output become server-sent events as
- * they are; nothing is stored, converted or bounded, and a client that reconnects has lost what came in between.
+ * The bare relay, the yardstick of the flood: what one would write in an hour. It does not change with our needs.
+ * Reads an agent's standard output in the chunks that Node hands out, splits them at newlines without `readline`, makes
+ * each line a server-sent event as it is, and writes the events of one chunk in one piece to every client, who share
+ * the bytes. Nothing is parsed, converted, stored or bounded; a client that reconnects has lost what came meanwhile.
  */
 import { spawn } from "node:child_process";
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { createInterface } from "node:readline";
 
 export function playRelay(): void {
   const clients = new Set<ServerResponse>();
-  const agent = spawn(process.execPath, [process.argv[1] ?? "", "agent"], { stdio: ["pipe", "pipe", "inherit"] });
+  const agent = spawn(process.execPath, [process.argv[1] ?? "", ...process.argv.slice(3)], {
+    stdio: ["pipe", "pipe", "inherit"],
+  });
   let id = 0;
-  createInterface({ input: agent.stdout }).on("line", (line) => {
-    id += 1;
-    const frame = Buffer.from(`id: ${id}\ndata: ${line}\n\n`);
-    for (const client of clients) client.write(frame);
+  let rest = "";
+  agent.stdout.setEncoding("utf8");
+  agent.stdout.on("data", (chunk: string) => {
+    const lines = (rest + chunk).split("\n");
+    rest = lines.pop() ?? "";
+    let text = "";
+    for (const line of lines) {
+      id += 1;
+      text += `id: ${id}\ndata: ${line}\n\n`;
+    }
+    if (text === "") return;
+    const frames = Buffer.from(text);
+    for (const client of clients) client.write(frames);
   });
   const server = createServer((incoming, outgoing) => {
     if (incoming.method === "POST") {
       id = 0;
-      const content = [{ type: "text", text: `flood ${incoming.url?.slice(1)}` }];
-      agent.stdin.write(`${JSON.stringify({ type: "user", message: { role: "user", content } })}\n`);
-      outgoing.writeHead(204).end();
+      incoming.pipe(agent.stdin, { end: false });
+      incoming.on("end", () => outgoing.writeHead(204).end());
       return;
     }
     outgoing.writeHead(200, { "content-type": "text/event-stream" });

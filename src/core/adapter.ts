@@ -17,6 +17,7 @@ export interface AdapterDefinition<Line, State> {
   /** Whether this line could only be this agent's: how `--from auto` recognises agents. */
   readonly recognises: (value: unknown) => boolean;
   readonly adapter: Fold<AdapterInput<Line>, Report | Send, State>;
+  readonly deltas?: DeltaLines<State>;
   /** When the adapter wants a `tick`, because an answer is overdue then; null, or absent, when it waits for none. */
   readonly wakeAt?: (state: State) => number | null;
   readonly launch: (options: LaunchOptions) => Launch;
@@ -42,6 +43,18 @@ export interface AdapterDefinition<Line, State> {
   readonly offline?: boolean;
   /** The agent that prints this format beside its own: `convert --from` that agent reads it too. */
   readonly formOf?: string;
+}
+
+/**
+ * Lines of which a streaming agent writes thousands, each like the one before but for a few values. The adapter
+ * promises: such a line, right after another that led to one delta and nothing else, leads to the same delta with
+ * another text. It is then not parsed, and the fold does not hear it (`core/repeat.ts`).
+ */
+export interface DeltaLines<State> {
+  /** For each kind of line the keys of the values that may vary, in the order of the line: the delta's text first. */
+  readonly varying: readonly (readonly string[])[];
+  /** Notes what the fold would of the other values, as they are written; false when it would ignore the line. */
+  readonly next?: (state: State, others: readonly string[]) => boolean;
 }
 
 /** An adapter with its own types hidden, so that a table can hold them all. */
@@ -70,6 +83,10 @@ export interface Adapter {
 export interface RunningAdapter {
   readonly step: (input: AdapterInput<unknown>) => readonly (Report | Send)[];
   readonly wakeAt: () => number | null;
+  readonly deltas: {
+    readonly varying: readonly (readonly string[])[];
+    readonly next: (source: string, cuts: readonly number[]) => boolean;
+  } | null;
 }
 
 export function defineAdapter<Line, State>(definition: AdapterDefinition<Line, State>): Adapter {
@@ -96,7 +113,7 @@ export function defineAdapter<Line, State>(definition: AdapterDefinition<Line, S
 }
 
 function openAdapter<Line, State>(definition: AdapterDefinition<Line, State>): RunningAdapter {
-  const { adapter, agent, wakeAt } = definition;
+  const { adapter, agent, wakeAt, deltas } = definition;
   const state = adapter.start();
   const isKnown = (input: AdapterInput<unknown>): input is AdapterInput<Line> =>
     input.type !== "line" || definition.isNative(input.line);
@@ -108,7 +125,18 @@ function openAdapter<Line, State>(definition: AdapterDefinition<Line, State>): R
       return [unparsed({ agent, line: input.line })];
     },
     wakeAt: () => wakeAt?.(state) ?? null,
+    deltas:
+      deltas === undefined
+        ? null
+        : { varying: deltas.varying, next: (source, cuts) => deltas.next?.(state, othersOf(source, cuts)) ?? true },
   };
+}
+
+/** The values behind the delta's text. */
+function othersOf(source: string, cuts: readonly number[]): string[] {
+  const others: string[] = [];
+  for (let index = 2; index < cuts.length; index += 2) others.push(source.slice(cuts[index], cuts[index + 1]));
+  return others;
 }
 
 const UNPARSED_EXCERPT = 160;

@@ -6,7 +6,9 @@ import type { AdapterInput, AgentCommand, Send } from "./agent-io.ts";
 import { findRequest } from "./commands.ts";
 import { unreachable } from "./fold.ts";
 import type { Effect, NativeRecord, SessionInput, SessionOutput, TurnPolicy } from "./input.ts";
+import type { LineSpan } from "./line-template.ts";
 import type { Drafted, MachineState } from "./machine-state.ts";
+import { type RepeatedDelta, type Repetition, repeat, repetitionOf } from "./repeat.ts";
 import type { Report } from "./report.ts";
 import { resumeMachine } from "./resume.ts";
 import { emptySnapshot, type Snapshot, snapshotFold } from "./snapshot.ts";
@@ -28,7 +30,10 @@ export interface SessionOptions {
 }
 
 export interface Session {
-  readonly step: (input: SessionInput) => SessionOutput;
+  /** `text`: the native line as it was written, where lines like it may follow (`repeat`). */
+  readonly step: (input: SessionInput, text?: string) => SessionOutput;
+  /** Steps a line that is like the last one but for its delta; null when it is not: then parse it and `step` it. */
+  readonly repeat: (line: LineSpan, at: number) => RepeatedDelta | null;
   /** When to feed the next `tick`, or null. */
   readonly wakeAt: () => number | null;
   /** The session as it stands. Belongs to the session: clone it to keep it. */
@@ -47,6 +52,7 @@ export function openSession(options: SessionOptions): Session {
     stamp: startStamp(sessionId),
     snapshot: options.snapshot ?? emptySnapshot(),
     lines: options.nativeLines ?? 0,
+    repetition: null,
   };
   if (options.snapshot !== undefined) {
     resumeMachine(state.machine, options.snapshot);
@@ -54,7 +60,13 @@ export function openSession(options: SessionOptions): Session {
     advance(state.stamp, state.machine.at);
   }
   return {
-    step: (input) => stepSession(state, input),
+    step(input, text) {
+      state.repetition = null;
+      const output = stepSession(state, input);
+      if (text !== undefined && input.type === "line") state.repetition = repetitionOf(state, { text, output });
+      return output;
+    },
+    repeat: (line, at) => (state.repetition === null ? null : repeat(state, state.repetition, { line, at })),
     wakeAt: () => earliest(wakeAt(state.machine), state.running.wakeAt()),
     snapshot: () => state.snapshot,
     connection: () => state.machine.connection,
@@ -69,6 +81,8 @@ interface State {
   readonly stamp: StampState;
   readonly snapshot: Snapshot;
   lines: number;
+  /** What the last line may be repeated as. */
+  repetition: Repetition | null;
 }
 
 /** What one input leads to, while it is being worked out. */

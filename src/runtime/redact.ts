@@ -16,6 +16,8 @@ const KEY_LIKE = /(^|_)(API_?KEY|KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CRE
 const PLAIN_NAME = /(^|_)(MODEL|MODE|ENV|LEVEL|REGION|PROFILE|HOST|PORT|USER|NAME|VERSION|LANG|DIR|PATH|HOME|TERM)$/i;
 
 export interface Redactor {
+  /** Whether a text has anything to redact in it. */
+  readonly touches: (text: string) => boolean;
   /** Plain text: stderr, messages. Of addresses, also credentials that we do not hold are replaced. */
   readonly text: (text: string) => string;
   /** One native line, as text and as the parsed value, both redacted. */
@@ -54,6 +56,7 @@ export function openRedactor(held: Held): Redactor {
   };
 
   return {
+    touches,
     text: (text) => hideInUrls(clean(text), REDACTED),
     value: (value) => (needles.length > 0 && touches(JSON.stringify(value) ?? "") ? cleanDeep(value) : value),
     line(line) {

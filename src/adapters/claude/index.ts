@@ -2,6 +2,7 @@
 import { defineAdapter } from "../../core/adapter.ts";
 import { isClaudeLine, isClaudeOnly } from "../../dialects/claude-guard.ts";
 import { binary, capabilities, launch, models } from "./launch.ts";
+import { isRepeat } from "./state.ts";
 import { adapter } from "./translate.ts";
 import { trial } from "./trial.ts";
 
@@ -11,6 +12,13 @@ export const claude = defineAdapter({
   isNative: isClaudeLine,
   recognises: isClaudeOnly,
   adapter,
+  deltas: {
+    varying: [
+      ["text", "uuid"],
+      ["thinking", "uuid"],
+    ],
+    next: (state, [uuid]) => !isRepeat(state, { uuid, streamed: true }),
+  },
   launch,
   capabilities,
   folder: { lookFor: [] },

@@ -16,6 +16,7 @@ export const codex = defineAdapter({
   isNative: isRpcLine,
   recognises,
   adapter,
+  deltas: { varying: [["delta", "emittedAtMs"], ["delta"]] },
   wakeAt: ({ rpc }) => nextExpiry(rpc),
   launch,
   capabilities,

@@ -11,6 +11,7 @@ export const mock = defineAdapter({
   // The names of its other lines are too common to be a proof.
   recognises: (value) => isMockLine(value) && (value.type === "ready" || value.type === "block"),
   adapter,
+  deltas: { varying: [["text"]] },
   launch,
   capabilities,
   trial,

@@ -28,12 +28,18 @@ export interface OverlongLine {
   readonly limit: number;
 }
 
-export interface LineOptions {
+export interface TextOptions {
+  /** Complete lines with "\n" between them, as many as have arrived. */
+  readonly onText: (text: string) => void;
+  readonly onOverlong: (line: Omit<OverlongLine, "number">) => void;
+  readonly limit?: number;
+  readonly budget?: LineBudget;
+}
+
+export interface LineOptions extends Pick<TextOptions, "limit" | "budget"> {
   /** `number` counts the lines of the stream from 1, empty ones too. */
   readonly onLine: (line: string, number: number) => void;
   readonly onOverlong: (line: OverlongLine) => void;
-  readonly limit?: number;
-  readonly budget?: LineBudget;
   /** Blank lines say nothing, unless they end something. */
   readonly keepBlank?: boolean;
 }
@@ -46,22 +52,33 @@ export interface LineSplitter {
   readonly drop: () => void;
 }
 
-export function splitLines(options: LineOptions): LineSplitter {
-  const { onLine, onOverlong, limit = LINE_LIMIT, budget = processBudget, keepBlank = false } = options;
-  const unfinished = holdLine({ limit, budget });
+export function splitLines({ onLine, onOverlong, keepBlank = false, ...bounds }: LineOptions): LineSplitter {
   let count = 0;
+  return splitText({
+    ...bounds,
+    onText(text) {
+      for (const line of text.split("\n")) {
+        count += 1;
+        if (keepBlank || line.trim() !== "") onLine(line, count);
+      }
+    },
+    onOverlong(line) {
+      count += 1;
+      onOverlong({ ...line, number: count });
+    },
+  });
+}
+
+/** The same without splitting complete lines from each other. */
+export function splitText(options: TextOptions): LineSplitter {
+  const { onText, onOverlong, limit = LINE_LIMIT, budget = processBudget } = options;
+  const unfinished = holdLine({ limit, budget });
 
   const finish = (): void => {
     const line = unfinished.take();
     if (line === null) return;
-    if (typeof line === "string") return say(line);
-    count += 1;
-    onOverlong({ ...line, number: count });
-  };
-
-  const say = (line: string): void => {
-    count += 1;
-    if (keepBlank || line.trim() !== "") onLine(line, count);
+    if (typeof line === "string") onText(line);
+    else onOverlong(line);
   };
 
   return {
@@ -76,7 +93,7 @@ export function splitLines(options: LineOptions): LineSplitter {
       }
       const last = chunk.lastIndexOf(NEWLINE);
       // Decoding all complete lines at once is faster than one by one; a broken character never eats a newline.
-      if (last >= start) for (const line of chunk.toString("utf8", start, last).split("\n")) say(line);
+      if (last >= start) onText(chunk.toString("utf8", start, last));
       unfinished.add(chunk.subarray(last + 1));
     },
     end: finish,

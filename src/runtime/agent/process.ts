@@ -3,7 +3,8 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import type { Exit } from "../../core/agent-io.ts";
 import type { StderrExcerpt } from "../../protocol/events.ts";
-import { type OverlongLine, splitLines } from "./lines.ts";
+import { type OverlongLine, splitText } from "./lines.ts";
+import { type Output, readOutput } from "./output.ts";
 import { processTable } from "./process-table.ts";
 import { endTree, type Rung, STOP_LADDER, SWEEP_LADDER, type TreeRoot } from "./process-tree.ts";
 
@@ -20,8 +21,9 @@ export interface AgentProcessOptions {
   readonly directory: string;
   readonly environment: Readonly<Record<string, string>>;
   readonly runId: string;
-  readonly onLine: (line: string) => void;
-  readonly onOverlong: (line: OverlongLine) => void;
+  /** Complete lines with "\n" between them. */
+  readonly onText: (text: string) => void;
+  readonly onOverlong: (line: Omit<OverlongLine, "number">) => void;
   /** Once, when the process and its whole tree are gone and all its output was read. */
   readonly onExit: (exit: Exit) => void;
   /** Something of the tree could not be ended. */
@@ -55,13 +57,13 @@ export function startProcess(options: AgentProcessOptions): AgentProcess {
     ours: true,
   };
   const stderr = keepExcerpt(child);
-  const splitter = splitLines({ onLine: options.onLine, onOverlong: options.onOverlong });
-  child.stdout.on("data", (chunk: Buffer) => splitter.push(chunk));
+  const splitter = splitText({ onText: options.onText, onOverlong: options.onOverlong });
+  const output = readOutput(child.stdout, splitter.push);
   // The exit shows what happened; a broken pipe adds nothing to it.
   for (const stream of [child.stdin, child.stdout, child.stderr]) stream.on("error", () => {});
 
   const { directory, onStuck } = options;
-  const gone = untilGone({ child, root, directory, ladderOfStop: () => stopping, onStuck }).then((exit) => {
+  const gone = untilGone({ child, output, root, directory, ladderOfStop: () => stopping, onStuck }).then((exit) => {
     splitter.end();
     const excerpt = stderr();
     options.onExit(excerpt.total_lines === 0 ? exit : { ...exit, stderr: excerpt });
@@ -78,14 +80,14 @@ export function startProcess(options: AgentProcessOptions): AgentProcess {
     },
     closeInput: () => child.stdin.end(),
     signal: (signal) => signalGroup(pid, signal),
-    pause: () => child.stdout.pause(),
-    resume: () => child.stdout.resume(),
+    pause: output.pause,
+    resume: output.resume,
     async stop(ladder = STOP_LADDER) {
       stopping ??= endTree(root, ladder);
       const stuck = await stopping;
       if (stuck.length > 0) options.onStuck(stuck);
       // Nobody listens to a paused stream's end.
-      child.stdout.resume();
+      output.resume();
       await gone;
     },
   };
@@ -93,6 +95,7 @@ export function startProcess(options: AgentProcessOptions): AgentProcess {
 
 interface GoneOptions {
   readonly child: ChildProcess;
+  readonly output: Output;
   readonly root: TreeRoot;
   readonly directory: string;
   readonly ladderOfStop: () => Promise<readonly number[]> | null;
@@ -100,7 +103,7 @@ interface GoneOptions {
 }
 
 /** The process has exited, what it left behind was swept, and its output was read to the end. */
-async function untilGone({ child, root, directory, ladderOfStop, onStuck }: GoneOptions): Promise<Exit> {
+async function untilGone({ child, output, root, directory, ladderOfStop, onStuck }: GoneOptions): Promise<Exit> {
   const closed = new Promise<void>((resolve) => child.once("close", () => resolve()));
   const exit = await new Promise<Exit>((resolve) => {
     child.once("exit", (code, signal) => resolve({ code, signal }));
@@ -111,19 +114,22 @@ async function untilGone({ child, root, directory, ladderOfStop, onStuck }: Gone
   if (child.pid === undefined) return exit;
   const stuck = await (ladderOfStop() ?? endTree(root, SWEEP_LADDER));
   if (stuck.length > 0) onStuck(stuck);
-  await restOfOutput(child, closed);
+  await restOfOutput(child, { output, closed });
   return exit;
 }
 
 /** Output that still arrives, or that we ourselves hold back, is waited for; a pipe that somebody keeps open is not. */
-async function restOfOutput(child: ChildProcess, closed: Promise<void>): Promise<void> {
+async function restOfOutput(
+  child: ChildProcess,
+  { output, closed }: { readonly output: Output; readonly closed: Promise<void> },
+): Promise<void> {
   const { stdout } = child;
   if (stdout === null) return;
   let timer: NodeJS.Timeout | undefined;
   const given = new Promise<void>((resolve) => {
     const rearm = (): void => {
       clearTimeout(timer);
-      timer = setTimeout(() => (stdout.isPaused() ? rearm() : resolve()), OUTPUT_REST_MS);
+      timer = setTimeout(() => (output.isHeld() ? rearm() : resolve()), OUTPUT_REST_MS);
     };
     stdout.on("data", rearm);
     rearm();

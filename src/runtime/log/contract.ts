@@ -2,6 +2,7 @@
  * The event log, which stores every event before a client sees it, and the groups of events that it hands out. Memory
  * and SQLite keep the same promises.
  */
+import type { RepeatedDelta } from "../../core/repeat.ts";
 import type { Prompt } from "../../protocol/commands.ts";
 import type { UniversalEvent } from "../../protocol/events.ts";
 import type { PromptId, SessionId } from "../../protocol/ids.ts";
@@ -90,9 +91,8 @@ export interface Encoded {
 export interface EncodedEvents extends Encoded {
   /** About how many bytes of JSON the events are. */
   readonly wholeBytes: number;
-  /** The events themselves, and those of them that are not deltas: consumers who keep up need not decode them. */
-  readonly events: readonly UniversalEvent[];
-  readonly notable: readonly UniversalEvent[];
+  /** Those that are stored whole, all but deltas among them: consumers who keep up need not parse them. */
+  readonly wholes: readonly UniversalEvent[];
 }
 
 /** A native line before it is encoded. */
@@ -108,6 +108,8 @@ export interface NativeText {
 export interface EntryWriter {
   event(event: UniversalEvent): void;
   native(line: NativeText): void;
+  /** A delta and the native line that caused it, both like the ones before. */
+  repeat(repeated: RepeatedDelta): void;
   /** How much there is so far, in bytes: native lines, and events as JSON. */
   size(): number;
   /** Nothing can be added after that. */

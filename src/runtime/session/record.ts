@@ -1,5 +1,6 @@
 /** What the writer stores for a batch of inputs: events, native lines, prompt states, items and a checkpoint. */
 import type { NativeRecord, SessionOutput } from "../../core/input.ts";
+import type { RepeatedDelta } from "../../core/repeat.ts";
 import type { Snapshot } from "../../core/snapshot.ts";
 import type { UniversalEvent } from "../../protocol/events.ts";
 import { itemNumber, type PromptId, promptId, type SessionId } from "../../protocol/ids.ts";
@@ -21,6 +22,7 @@ export interface Origin {
 
 export interface Recorder {
   readonly add: (output: SessionOutput, origin: Origin | null) => void;
+  readonly repeat: (repeated: RepeatedDelta) => void;
   /** Bytes so far: native lines, and events in full. */
   readonly size: () => number;
   /** Null when there is nothing to store. */
@@ -74,12 +76,13 @@ export function openRecorder({ id, settings, snapshot, redactor, state, writer }
         writer.native({ line, at, from, text: nativeText(record, { origin, redactor }) });
       }
     },
+    repeat: writer.repeat,
     size: writer.size,
     finish() {
       const { prompts, items, turnEnded } = noted;
       const { events, native } = writer.finish();
       if (events === null && native === null && prompts.length === 0) return null;
-      state.eventsSinceCheckpoint += events?.events.length ?? 0;
+      state.eventsSinceCheckpoint += events === null ? 0 : events.last - events.first + 1;
       state.bytesSinceCheckpoint += events?.wholeBytes ?? 0;
       return {
         session: id,

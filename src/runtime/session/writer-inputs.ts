@@ -3,7 +3,7 @@ import type { SessionInput } from "../../core/input.ts";
 import type { StderrExcerpt } from "../../protocol/events.ts";
 import type { Heard } from "../agent/connection/contract.ts";
 import type { Redactor } from "../redact.ts";
-import type { Entry } from "./writer-state.ts";
+import type { InputEntry, LinesEntry } from "./writer-state.ts";
 
 /** What a queued line takes besides its text, about: many short ones must not fill memory either. */
 const ENTRY_BYTES = 512;
@@ -12,7 +12,22 @@ const ENTRY_BYTES = 512;
 export type UntimedInput = Untimed<SessionInput>;
 type Untimed<Input> = Input extends unknown ? Omit<Input, "at"> : never;
 
-export function entryFromAgent(redactor: Redactor, heard: Exclude<Heard, { type: "disconnected" }>, at: number): Entry {
+export function entryFromAgent(
+  redactor: Redactor,
+  heard: Exclude<Heard, { type: "disconnected" }>,
+  at: number,
+): InputEntry | LinesEntry {
+  if (heard.type !== "text") return inputFromAgent(redactor, { heard, at });
+  const { text } = heard;
+  return { text, next: 0, at, hasSecrets: redactor.touches(text), size: text.length + ENTRY_BYTES };
+}
+
+interface Received {
+  readonly heard: Exclude<Heard, { type: "disconnected" | "text" }>;
+  readonly at: number;
+}
+
+export function inputFromAgent(redactor: Redactor, { heard, at }: Received): InputEntry {
   switch (heard.type) {
     case "line": {
       const origin = redactor.line(heard);

@@ -28,8 +28,25 @@ export interface WriterOptions {
   readonly onBroken: (error: unknown) => void;
 }
 
+export type Entry = InputEntry | LinesEntry;
+
+/** Lines of the agent that wait to be parsed and stepped. */
+export interface LinesEntry {
+  /** With "\n" between them. */
+  readonly text: string;
+  /** Where the first begins that was not stepped yet. */
+  next: number;
+  /** When they were read. */
+  readonly at: number;
+  /** There is something to redact in one of them. */
+  readonly hasSecrets: boolean;
+  readonly size: number;
+}
+
+export const isLines = (entry: Entry): entry is LinesEntry => "next" in entry;
+
 /** An input that waits to be stepped. */
-export interface Entry {
+export interface InputEntry {
   readonly input: SessionInput;
   /** The agent's line it was parsed from, or null for every other input. */
   readonly origin: Origin | null;

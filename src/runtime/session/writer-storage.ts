@@ -1,7 +1,7 @@
 /** Stores a group, and retries while the log cannot be written: until then nothing else happens in the session. */
 import { ApiError } from "../../protocol/errors.ts";
 import type { Append } from "../log/contract.ts";
-import type { Waiter, WriterState } from "./writer-state.ts";
+import { isLines, type Waiter, type WriterState } from "./writer-state.ts";
 
 const RETRY_FIRST_MS = 100;
 const RETRY_LONGEST_MS = 2_000;
@@ -47,6 +47,10 @@ function onFailure(state: WriterState, { storing, error }: { storing: Storing; e
 function refuseQueued(state: WriterState, error: ApiError): void {
   const waiting = state.queue.splice(0);
   for (const entry of waiting) {
+    if (isLines(entry)) {
+      state.queue.push(entry);
+      continue;
+    }
     entry.done?.reject(error);
     const isPrompt = entry.input.type === "command" && entry.input.command.type === "prompt";
     if (entry.done === null) state.queue.push(entry);

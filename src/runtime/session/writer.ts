@@ -9,9 +9,18 @@ import { ApiError } from "../../protocol/errors.ts";
 import type { Heard } from "../agent/connection/contract.ts";
 import type { Append } from "../log/contract.ts";
 import { openRecorder } from "./record.ts";
+import { type Stepping, stepInput, stepLines } from "./step-entry.ts";
 import type { StepJob } from "./step-scheduler.ts";
 import { entryFromAgent, redactInput, type UntimedInput } from "./writer-inputs.ts";
-import { type Entry, startWriterState, type Waiter, type WriterOptions, type WriterState } from "./writer-state.ts";
+import {
+  type Entry,
+  type InputEntry,
+  isLines,
+  startWriterState,
+  type Waiter,
+  type WriterOptions,
+  type WriterState,
+} from "./writer-state.ts";
 import { store } from "./writer-storage.ts";
 
 /** One committed group holds about this much, so that a reader who wants one event need not read many. */
@@ -50,16 +59,16 @@ export function openWriter(options: WriterOptions): Writer {
   const state = startWriterState(options);
   const job: StepJob = { run: () => stepQueued(state, job) };
   const push = (entry: Entry): void => {
-    if (state.closed) return entry.done?.reject(state.closedBy);
+    if (state.closed) return isLines(entry) ? undefined : entry.done?.reject(state.closedBy);
     state.queue.push(entry);
     state.queued += entry.size;
-    if (!state.busy) scheduleStep(state, { job, onlyLines: entry.origin !== null });
+    if (!state.busy) scheduleStep(state, { job, onlyLines: isOfAgent(entry) });
   };
   const timed = (input: UntimedInput): SessionInput => ({
     ...redactInput(state.redactor, input),
     at: state.clock.now(),
   });
-  const submit = (input: UntimedInput, check: Entry["check"]): Promise<void> =>
+  const submit = (input: UntimedInput, check: InputEntry["check"]): Promise<void> =>
     new Promise<void>((resolve, reject) => {
       if (state.storageError !== null) return reject(state.storageError);
       push({ input: timed(input), origin: null, size: 0, check, done: { resolve, reject } });
@@ -85,7 +94,7 @@ export function openWriter(options: WriterOptions): Writer {
     close(why = new ApiError("session_not_found", `Session ${state.id} is closed.`)) {
       state.closed = true;
       state.closedBy = why;
-      for (const { done } of state.queue.splice(0)) done?.reject(why);
+      for (const entry of state.queue.splice(0)) if (!isLines(entry)) entry.done?.reject(why);
       for (const { reject } of state.flushWaiters.splice(0)) reject(why);
       if (state.wakeTimer !== null) clearTimeout(state.wakeTimer);
       if (state.gatherTimer !== null) clearTimeout(state.gatherTimer);
@@ -93,6 +102,9 @@ export function openWriter(options: WriterOptions): Writer {
     },
   };
 }
+
+/** A line, or lines: everything else is stepped at once. */
+const isOfAgent = (entry: Entry): boolean => isLines(entry) || entry.origin !== null;
 
 interface Scheduling {
   readonly job: StepJob;
@@ -122,32 +134,9 @@ function stepQueued(state: WriterState, job: StepJob): void {
     state: state.record,
   });
   const effects: Effect[] = [];
-  const done: Waiter[] = [];
-  let stepped = 0;
-  let broken: { readonly error: unknown } | null = null;
-  for (const entry of state.queue) {
-    stepped += 1;
-    state.queued -= entry.size;
-    try {
-      entry.check?.(session);
-    } catch (error) {
-      entry.done?.reject(error);
-      continue;
-    }
-    try {
-      const output = session.step(entry.input);
-      recorder.add(output, entry.origin);
-      for (const effect of output.effects) effects.push(effect);
-    } catch (error) {
-      broken = { error };
-      entry.done?.reject(error);
-      break;
-    }
-    if (entry.done !== null) done.push(entry.done);
-    if (recorder.size() >= GROUP_BYTES) break;
-  }
-  state.queue.splice(0, stepped);
-  state.gatherUntil = performance.now() + Math.min(stepped * GATHER_PER_LINE_MS, LONGEST_GATHER_MS);
+  const { done, lines, ...stepped } = stepGroup(state, { session, recorder, redactor, effects });
+  let { broken } = stepped;
+  state.gatherUntil = performance.now() + Math.min(lines * GATHER_PER_LINE_MS, LONGEST_GATHER_MS);
   const after = (): void => {
     try {
       if (broken !== null) throw broken.error;
@@ -165,6 +154,55 @@ function stepQueued(state: WriterState, job: StepJob): void {
   }
   if (append === null) after();
   else void store(state, { append, done, after });
+}
+
+interface SteppedGroup {
+  /** Who waits for the group to be stored. */
+  readonly done: readonly Waiter[];
+  /** How many inputs it was made of. */
+  readonly lines: number;
+  readonly broken: { readonly error: unknown } | null;
+}
+
+function stepGroup(state: WriterState, stepping: Stepping): SteppedGroup {
+  const done: Waiter[] = [];
+  let lines = 0;
+  let finished = 0;
+  let broken: SteppedGroup["broken"] = null;
+  for (const entry of state.queue) {
+    if (isLines(entry)) {
+      try {
+        lines += stepLines(stepping, { entry, groupBytes: GROUP_BYTES });
+      } catch (error) {
+        broken = { error };
+        break;
+      }
+      if (entry.next <= entry.text.length) break;
+      finished += 1;
+      state.queued -= entry.size;
+    } else {
+      finished += 1;
+      lines += 1;
+      state.queued -= entry.size;
+      try {
+        entry.check?.(stepping.session);
+      } catch (error) {
+        entry.done?.reject(error);
+        continue;
+      }
+      try {
+        stepInput(stepping, entry);
+      } catch (error) {
+        broken = { error };
+        entry.done?.reject(error);
+        break;
+      }
+      if (entry.done !== null) done.push(entry.done);
+    }
+    if (stepping.recorder.size() >= GROUP_BYTES) break;
+  }
+  state.queue.splice(0, finished);
+  return { done, lines, broken };
 }
 
 interface StoredGroup {
@@ -186,7 +224,7 @@ function onGroupStored(state: WriterState, { effects, done, job }: StoredGroup):
     state.resume();
   }
   if (state.queue.length > 0) {
-    scheduleStep(state, { job, onlyLines: state.queue.every(({ origin }) => origin !== null) });
+    scheduleStep(state, { job, onlyLines: state.queue.every(isOfAgent) });
   } else for (const { resolve } of state.flushWaiters.splice(0)) resolve();
   state.onStored();
 }

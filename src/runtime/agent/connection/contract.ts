@@ -7,6 +7,8 @@ import type { Rung } from "../process-tree.ts";
 
 /** What comes from an agent. `text` is the line as it was written, to be stored without being encoded again. */
 export type Heard =
+  /** Lines as they were written, with "\n" between them, not parsed yet. */
+  | { readonly type: "text"; readonly text: string }
   | { readonly type: "line"; readonly value: unknown; readonly text: string }
   | { readonly type: "unreadable"; readonly text: string; readonly error: string }
   | { readonly type: "response"; readonly id: string; readonly status: number; readonly body: unknown }

@@ -11,7 +11,7 @@ import type { AgentProcess } from "../process.ts";
 import { startProcess } from "../process.ts";
 import type { Rung } from "../process-tree.ts";
 import type { Connection, Opening, Receiver } from "./contract.ts";
-import { overlong, parseLine } from "./pipe.ts";
+import { overlong, parseLine } from "./parse-line.ts";
 import { readServerEvents, type ServerEvent } from "./server-events.ts";
 
 const PASSWORD_BYTES = 32;
@@ -118,9 +118,11 @@ async function startServer(launch: HttpLaunch, opening: Opening, end: (exit: Exi
       directory: options.directory,
       environment: environmentFor({ runId, launch: { ...launch.env, ...environment } }),
       runId,
-      onLine(line) {
-        const match = pattern.exec(line);
-        if (match !== null) resolve((match[1] ?? line).replace(/\/$/, ""));
+      onText(text) {
+        for (const line of text.split("\n")) {
+          const match = pattern.exec(line);
+          if (match !== null) resolve((match[1] ?? line).replace(/\/$/, ""));
+        }
       },
       onOverlong: () => {},
       onExit(exit) {

@@ -1,17 +1,11 @@
 /** An agent that speaks JSON lines on its pipes: one process, for one session, one turn, or several sessions. */
 import type { Send } from "../../../core/agent-io.ts";
 import { unreachable } from "../../../core/fold.ts";
-import { DEPTH_LIMIT, isTooDeep } from "../../../core/json.ts";
 import type { Launch } from "../../../core/launch.ts";
 import { writeArguments } from "../launch-files.ts";
-import { LINE_LIMIT, type OverlongLine } from "../lines.ts";
 import { type AgentProcess, startProcess } from "../process.ts";
 import type { Connection, Heard, Opening } from "./contract.ts";
-
-/** How much of a line that cannot be read is kept. */
-const UNREADABLE_LIMIT = 64 * 1024;
-/** How much of a line that is nested too deeply is kept. */
-const EXCERPT_LENGTH = 1024;
+import { overlong } from "./parse-line.ts";
 
 const SIGNALS = { interrupt: "SIGINT", terminate: "SIGTERM", kill: "SIGKILL" } as const;
 
@@ -31,7 +25,7 @@ export async function openPipe(
       directory: options.directory,
       environment: environmentFor({ runId, launch: launch.env ?? {} }),
       runId,
-      onLine: (text) => hear(parseLine(text)),
+      onText: (text) => hear({ type: "text", text }),
       onOverlong: (line) => hear(overlong(line)),
       onExit(exit) {
         logger.info("process.exited", { session, pid: agent?.pid, code: exit.code, signal: exit.signal });
@@ -71,23 +65,3 @@ function perform({ write, closeInput, signal }: Pick<AgentProcess, "write" | "cl
       return unreachable(send);
   }
 }
-
-export function parseLine(text: string): Heard {
-  if (isTooDeep(text)) {
-    const error = `A line nested deeper than ${DEPTH_LIMIT} levels was dropped.`;
-    return { type: "unreadable", text: text.slice(0, EXCERPT_LENGTH), error };
-  }
-  try {
-    return { type: "line", value: JSON.parse(text), text };
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    const excerpt = text.slice(0, UNREADABLE_LIMIT);
-    return { type: "unreadable", text: excerpt, error: `Not a line of JSON: ${reason.slice(0, 200)}` };
-  }
-}
-
-export const overlong = ({ excerpt, bytes, limit }: Omit<OverlongLine, "number">): Heard => ({
-  type: "unreadable",
-  text: excerpt,
-  error: `A line of ${bytes} bytes was dropped: the limit is ${limit}${limit > LINE_LIMIT ? " for all agents" : ""}.`,
-});

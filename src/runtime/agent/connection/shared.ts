@@ -7,6 +7,7 @@ import type { SessionId } from "../../../protocol/ids.ts";
 import type { Logger } from "../../logger.ts";
 import type { Rung } from "../process-tree.ts";
 import type { Connection, Heard, Receiver } from "./contract.ts";
+import { parseLine } from "./parse-line.ts";
 
 /** A session that joins waits until the one that opened the connection has shaken hands, or for this long. */
 const HANDSHAKE_MS = 5_000;
@@ -133,6 +134,10 @@ async function handshake({ spoken }: Shared): Promise<void> {
 function deliver(shared: Shared, heard: Heard): boolean {
   shared.spoken.resolve();
   const { route } = shared.adapter;
+  if (heard.type === "text") {
+    for (const line of heard.text.split("\n")) if (line.trim() !== "") deliver(shared, parseLine(line));
+    return !isBehind(shared);
+  }
   if (heard.type !== "line" || route === null) return deliverToAll(shared, heard);
   // A thread nobody has claimed yet waits: the answer that names its session's thread may be one line behind.
   const { root: _root, ...place } = route(heard.value);

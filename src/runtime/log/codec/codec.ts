@@ -2,7 +2,6 @@
  * How events and native lines lie on disk and in frames. Everything about these bytes is in this folder: a log stores
  * what the writer encoded, and hands out groups. Each log opens a codec of its own, with its buffers and caches.
  */
-import type { UniversalEvent } from "../../../protocol/events.ts";
 import type { NativeLine } from "../../../protocol/resources.ts";
 import type { Encoded, EntryWriter } from "../contract.ts";
 import { openEventEncoder } from "./encode.ts";
@@ -24,32 +23,37 @@ export function openCodec(): Codec {
 function openWriter(scratch: { readonly events: Scratch; readonly native: Scratch }): EntryWriter {
   const eventLines = openLineWriter(scratch.events);
   const encoder = openEventEncoder(eventLines);
-  const events: UniversalEvent[] = [];
-  const notable: UniversalEvent[] = [];
+  let firstEvent = 0;
+  let lastEvent = 0;
   const nativeLines = openLineWriter(scratch.native);
-  const encodeNative = openNativeEncoder(nativeLines);
+  const natives = openNativeEncoder(nativeLines);
   let firstLine = 0;
   let lastLine = 0;
   return {
     event(event) {
-      events.push(event);
-      if (event.type !== "item.delta") notable.push(event);
+      if (firstEvent === 0) firstEvent = event.sequence;
+      lastEvent = event.sequence;
       encoder.add(event);
     },
     native(line) {
       if (firstLine === 0) firstLine = line.line;
       lastLine = line.line;
-      encodeNative(line);
+      natives.add(line);
+    },
+    repeat(repeated) {
+      if (firstEvent === 0) firstEvent = repeated.sequence;
+      lastEvent = repeated.sequence;
+      encoder.repeat(repeated);
+      if (firstLine === 0) firstLine = repeated.line;
+      lastLine = repeated.line;
+      natives.repeat(repeated);
     },
     size: () => encoder.wholeBytes() + nativeLines.size(),
     finish() {
-      const first = events[0];
-      const last = events.at(-1);
       const native = finishLines(nativeLines, { first: firstLine, last: lastLine });
-      if (first === undefined || last === undefined) return { events: null, native };
-      const span = { first: first.sequence, last: last.sequence };
-      const encoded = { ...span, bytes: eventLines.finish(), wholeBytes: encoder.wholeBytes(), events, notable };
-      return { events: encoded, native };
+      const events = finishLines(eventLines, { first: firstEvent, last: lastEvent });
+      if (events === null) return { events, native };
+      return { events: { ...events, wholeBytes: encoder.wholeBytes(), wholes: encoder.wholes() }, native };
     },
   };
 }

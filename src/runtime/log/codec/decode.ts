@@ -12,13 +12,15 @@ const DELTA = Buffer.from('"type":"item.delta"');
 
 export const asBuffer = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 
-export function decodeEvents(bytes: Uint8Array): UniversalEvent[] {
+/** `wholes`: the events that are stored whole, where they are at hand; they are not parsed again then. */
+export function decodeEvents(bytes: Uint8Array, wholes: readonly UniversalEvent[] = []): UniversalEvent[] {
   const events: UniversalEvent[] = [];
   let last: Delta | null = null;
+  let whole = 0;
   for (const line of asBuffer(bytes).toString("utf8").split("\n")) {
     if (line === "") continue;
     if (line.startsWith("{")) {
-      const event: UniversalEvent = JSON.parse(line);
+      const event: UniversalEvent = wholes[whole++] ?? JSON.parse(line);
       events.push(event);
       last = event.type === "item.delta" ? event : null;
     } else {

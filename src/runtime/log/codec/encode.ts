@@ -6,13 +6,18 @@
  *     "text"                              a delta like the one before: next sequence, next native line, this text
  *     12/3"text"                          the same, 12 ms later, caused three native lines further on
  */
+import { type RepeatedDelta, repeatedEvent } from "../../../core/repeat.ts";
 import type { EventOf, UniversalEvent } from "../../../protocol/events.ts";
 import type { LineWriter } from "./line-writer.ts";
 
 export interface EventEncoder {
   readonly add: (event: UniversalEvent) => void;
+  /** A delta like one that was added before, without an object of its own. */
+  readonly repeat: (repeated: RepeatedDelta) => void;
   /** About how many bytes of JSON the events are when each is whole. */
   readonly wholeBytes: () => number;
+  /** The events that are stored whole. */
+  readonly wholes: () => readonly UniversalEvent[];
 }
 
 /** A delta that another may follow: it names the native line that caused it, and no rule made it. */
@@ -21,11 +26,20 @@ type PlainDelta = EventOf<"item.delta"> & { readonly cause: { readonly line: num
 const isPlainDelta = (event: UniversalEvent): event is PlainDelta =>
   event.type === "item.delta" && event.cause.rule === undefined && event.cause.line !== null;
 
+/** Where the last delta stands, and one like it. */
+interface Run {
+  like: EventOf<"item.delta">;
+  sequence: number;
+  line: number;
+  time: string;
+  /** The JSON of a delta like it, without its text. */
+  readonly around: number;
+}
+
 /** One for each group: a group begins with a whole event. */
 export function openEventEncoder(lines: LineWriter): EventEncoder {
-  let last: PlainDelta | null = null;
-  /** The JSON of a delta like the last, without its text. */
-  let around = 0;
+  const wholes: UniversalEvent[] = [];
+  let run: Run | null = null;
   let wholeBytes = 0;
 
   const addWhole = (event: UniversalEvent): void => {
@@ -34,32 +48,58 @@ export function openEventEncoder(lines: LineWriter): EventEncoder {
     lines.endLine();
     const size = lines.size() - before;
     wholeBytes += size;
-    last = isPlainDelta(event) ? event : null;
-    if (last !== null) around = size - last.data.delta.length;
+    wholes.push(event);
+    const { sequence, time } = event;
+    run = isPlainDelta(event)
+      ? { like: event, sequence, line: event.cause.line, time, around: size - event.data.delta.length }
+      : null;
+  };
+
+  const addNext = (
+    last: Run,
+    { sequence, line, time, delta }: Pick<RepeatedDelta, "sequence" | "line" | "time" | "delta">,
+  ) => {
+    if (time !== last.time) lines.integer(Date.parse(time) - Date.parse(last.time));
+    if (line !== last.line + 1) {
+      lines.text("/");
+      lines.integer(line - last.line);
+    }
+    lines.literal(delta);
+    lines.endLine();
+    wholeBytes += last.around + delta.length;
+    last.sequence = sequence;
+    last.line = line;
+    last.time = time;
   };
 
   return {
     add(event) {
-      if (last === null || !isPlainDelta(event) || !follows(last, event)) return addWhole(event);
-      if (event.time !== last.time) lines.integer(Date.parse(event.time) - Date.parse(last.time));
-      if (event.cause.line !== last.cause.line + 1) {
-        lines.text("/");
-        lines.integer(event.cause.line - last.cause.line);
-      }
-      lines.literal(event.data.delta);
-      lines.endLine();
-      wholeBytes += around + event.data.delta.length;
-      last = event;
+      if (run === null || !isPlainDelta(event) || !follows(run, event) || !isLike(run.like, event))
+        return addWhole(event);
+      addNext(run, { sequence: event.sequence, line: event.cause.line, time: event.time, delta: event.data.delta });
+      run.like = event;
+    },
+    repeat(repeated) {
+      const { like, sequence, line, time } = repeated;
+      // The run is mostly of the very event that is repeated.
+      const fits =
+        run !== null &&
+        (run.like === like || isLike(run.like, like)) &&
+        follows(run, { sequence, time, cause: { line } });
+      if (run === null || !fits) addWhole(repeatedEvent(repeated));
+      else addNext(run, repeated);
+      if (run !== null) run.like = like;
     },
     wholeBytes: () => wholeBytes,
+    wholes: () => wholes,
   };
 }
 
 /** Time and native lines never go back; texts of times compare as the times do. */
-const follows = (last: PlainDelta, next: PlainDelta): boolean =>
-  next.sequence === last.sequence + 1 &&
-  next.time >= last.time &&
-  next.cause.line >= last.cause.line &&
+const follows = (last: Run, next: Pick<PlainDelta, "sequence" | "time" | "cause">): boolean =>
+  next.sequence === last.sequence + 1 && next.time >= last.time && next.cause.line >= last.line;
+
+const isLike = (last: EventOf<"item.delta">, next: EventOf<"item.delta">): boolean =>
   next.data.item_id === last.data.item_id &&
   next.data.part === last.data.part &&
   next.data.native_item_id === last.data.native_item_id &&

@@ -1,4 +1,5 @@
 /** Groups of stored events as consumers see them: values, or shared bytes of server-sent events. */
+import type { UniversalEvent } from "../../../protocol/events.ts";
 import type { SessionId } from "../../../protocol/ids.ts";
 import type { EncodedEvents, EventGroup, SseCursor } from "../contract.ts";
 import { type Cache, openCache } from "./cache.ts";
@@ -7,8 +8,9 @@ import { encodeFrames, type FrameId, type Frames } from "./frames.ts";
 import { newScratch } from "./line-writer.ts";
 
 /**
- * Consumers who keep up want the same groups at about the same time. The events of the writer are kept for them, as
- * much as would be this many bytes of JSON, and so many bytes of frames for each kind of cursor.
+ * Consumers who keep up want the same groups at about the same time. What the writer had and what was made for the
+ * first of them is kept for the others: as many events as would be this many bytes of JSON, and so many bytes of frames
+ * for each kind of cursor.
  */
 const EVENTS_BYTES = 1024 * 1024;
 const FRAMES_BYTES = 4 * 1024 * 1024;
@@ -33,7 +35,7 @@ type MakeFrames = (cursor: SseCursor) => Frames;
 
 export function openGroups(): Groups {
   const scratch = newScratch();
-  const events = openCache<EventGroup, EncodedEvents>({ maxBytes: EVENTS_BYTES });
+  const written = openCache<EventGroup, Written>({ maxBytes: EVENTS_BYTES });
   const frames: Record<SseCursor, Cache<EventGroup, Frames>> = {
     sequence: openCache({ maxBytes: FRAMES_BYTES }),
     position: openCache({ maxBytes: FRAMES_BYTES }),
@@ -43,7 +45,7 @@ export function openGroups(): Groups {
 
   return {
     committed({ session, position }, encoded) {
-      const { first, last, bytes } = encoded;
+      const { first, last, bytes, wholes, wholeBytes } = encoded;
       const stored = { session, position, first, last, bytes };
       const shared: MakeFrames = (cursor) => {
         const known = frames[cursor].get(group);
@@ -52,18 +54,25 @@ export function openGroups(): Groups {
         frames[cursor].add(group, made, made.bytes.length);
         return made;
       };
-      const group = openGroup(stored, { frames: shared, written: () => events.get(group) });
-      events.add(group, encoded, encoded.wholeBytes);
+      const group = openGroup(stored, { frames: shared, written: () => written.get(group) });
+      written.add(group, { wholes, events: null }, wholeBytes);
       return group;
     },
     stored: (stored) => openGroup(stored, { frames: (cursor) => makeFrames(stored, cursor), written: () => undefined }),
   };
 }
 
+/** What is at hand of a group without decoding it. */
+interface Written {
+  readonly wholes: readonly UniversalEvent[];
+  /** All events, once somebody has asked for them. */
+  events: readonly UniversalEvent[] | null;
+}
+
 interface Sources {
   readonly frames: MakeFrames;
-  /** What the writer had, as long as it is kept. */
-  readonly written: () => EncodedEvents | undefined;
+  /** As long as it is kept. */
+  readonly written: () => Written | undefined;
 }
 
 function openGroup({ session, position, first, last, bytes }: StoredGroup, { frames, written }: Sources): EventGroup {
@@ -73,15 +82,21 @@ function openGroup({ session, position, first, last, bytes }: StoredGroup, { fra
     last,
     position,
     size: bytes.length,
-    time: () => (written()?.events[0] ?? decodeFirst(bytes)).time,
+    time: () => (written()?.wholes[0] ?? decodeFirst(bytes)).time,
     events(after = 0) {
-      const events = written()?.events ?? decodeEvents(bytes);
+      const events = eventsOf(bytes, written());
       return after < first ? events : events.slice(after - first + 1);
     },
-    notable: () => written()?.notable ?? decodeNotable(bytes),
+    notable: () => written()?.wholes.filter(({ type }) => type !== "item.delta") ?? decodeNotable(bytes),
     sse: (cursor, { from = first, to = Number.POSITIVE_INFINITY } = {}) =>
       cut(frames(cursor), { from: from - first, to: to - first + 1 }),
   };
+}
+
+function eventsOf(bytes: Uint8Array, written: Written | undefined): readonly UniversalEvent[] {
+  if (written === undefined) return decodeEvents(bytes);
+  written.events ??= decodeEvents(bytes, written.wholes);
+  return written.events;
 }
 
 const frameId = ({ first, position }: StoredGroup, cursor: SseCursor): FrameId =>

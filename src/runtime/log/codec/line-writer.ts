@@ -28,6 +28,10 @@ export interface LineWriter {
   readonly text: (text: string) => void;
   /** A text as JSON has it, in quotes. */
   readonly literal: (text: string) => void;
+  /** A part of a text, as it is. */
+  readonly copy: (source: string, start: number, end: number) => void;
+  /** A single ASCII character. */
+  readonly character: (code: number) => void;
   /** A whole number, not negative. */
   readonly integer: (value: number) => void;
   readonly endLine: () => void;
@@ -49,6 +53,17 @@ export function openLineWriter(scratch: Scratch): LineWriter {
       const end = text.length > SHORT_TEXT ? -1 : writePlain(scratch.buffer, { at, text });
       if (end < 0) write(JSON.stringify(text));
       else at = end;
+    },
+    copy(source, start, end) {
+      reserve(scratch, { at, length: SHORT_TEXT });
+      const next = end - start > SHORT_TEXT ? -1 : writeAscii(scratch.buffer, { at, source, start, end });
+      if (next < 0) write(source.slice(start, end));
+      else at = next;
+    },
+    character(code) {
+      reserve(scratch, { at, length: 1 });
+      scratch.buffer[at] = code;
+      at += 1;
     },
     integer(value) {
       reserve(scratch, { at, length: MOST_DIGITS });
@@ -87,6 +102,24 @@ function writePlain(bytes: Uint8Array, { at, text }: { at: number; text: string 
     bytes[place++] = unit;
   }
   bytes[place++] = QUOTE;
+  return place;
+}
+
+interface Piece {
+  readonly at: number;
+  readonly source: string;
+  readonly start: number;
+  readonly end: number;
+}
+
+/** Returns the place behind, or -1 for a text that is not ASCII. */
+function writeAscii(bytes: Uint8Array, { at, source, start, end }: Piece): number {
+  let place = at;
+  for (let index = start; index < end; index += 1) {
+    const unit = source.charCodeAt(index);
+    if (unit > DELETE) return -1;
+    bytes[place++] = unit;
+  }
   return place;
 }
 
