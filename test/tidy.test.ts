@@ -1,9 +1,11 @@
 /** The house stays tidy: who imports whom, how long things are, what pure code may say, and that nothing is dead. */
-import { basename } from "node:path";
+import { readdirSync, readFileSync } from "node:fs";
+import { basename, join } from "node:path";
 import ts from "typescript";
 import { describe, expect, test } from "vitest";
 import { circlesOf, describeGraph, fileGraph, folderGraph } from "./support/import-graph.ts";
 import { nodesOf, type Source, sources, sourcesIn, spanOf } from "./support/sources.ts";
+import { root } from "./support/transcripts.ts";
 
 const pure = ["protocol", "core", "dialects", "adapters", "projections", "rules"];
 const edges = ["runtime", "mock", "model-server", "builtin", "server", "cli", "sdk"];
@@ -276,4 +278,38 @@ function codeLines({ lines }: Source): { readonly number: number; readonly text:
   return lines.flatMap((text, index) =>
     /^\s*(\/\/|\/?\*)/.test(text) ? [] : [{ number: index + 1, text: text.replace(/\s\/\/.*$/, "") }],
   );
+}
+
+/** Private words that plain ones have replaced: everything here is written in the English of the field. */
+const plainWords: readonly RegExp[] = [
+  /\b(put by|brought home|let go|made again|whoever|(say|says|said|saying) nothing new)\b/i,
+  /\b(re)?(tell|tells|telling|tellings|told)\b/i,
+  /\b(tell|told|retell)[A-Z]\w*|[a-z](Told|Tell|Telling)\b/,
+  /\b(mend|mends|mended|listeners?)\b/i,
+  /\b(bringHome|letGo|RunBook|Book|Shelf)\b/,
+];
+
+/** Sentences that keep such a word, with the reason. */
+const quoted: readonly string[] = [];
+
+test("the code and the documents use plain words", () => {
+  const written = sources.filter(({ path }) => /^(src|web)\//.test(path));
+  const found = [...written, ...documents()].flatMap(({ path, text }) =>
+    text.split("\n").flatMap((line, index) => {
+      const rest = quoted.reduce((left, sentence) => left.replaceAll(sentence, ""), line);
+      return plainWords.some((word) => word.test(rest)) ? [`${path}:${index + 1} ${line.trim().slice(0, 100)}`] : [];
+    }),
+  );
+  expect(found).toEqual([]);
+});
+
+function documents(): { readonly path: string; readonly text: string }[] {
+  const pages = readdirSync(join(root, "docs"), { recursive: true, encoding: "utf8" })
+    .filter((name) => name.endsWith(".md"))
+    .map((name) => `docs/${name}`);
+  expect(pages.length).toBeGreaterThan(10);
+  return ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", ...pages].map((path) => ({
+    path,
+    text: readFileSync(join(root, path), "utf8"),
+  }));
 }

@@ -98,7 +98,7 @@ function recognise(recorded: Recorded, flags: Flags): Converter | null {
 
 const unrecognised = (): UsageError =>
   new UsageError(
-    `Nothing in the first lines tells which agent this is. Say it: --from ${adapters.map((one) => one.agent).join("|")}.`,
+    `Nothing in the first lines shows which agent this is. Say it: --from ${adapters.map((one) => one.agent).join("|")}.`,
   );
 
 function complain({ count, first }: Misread): void {

@@ -153,7 +153,7 @@ function problemOf({ agent, reason, error, changed, unparsed, violations }: Symp
   if (unparsed > 0)
     return `it says what this Franca does not know: look for a newer one, or report it with a recording (franca record --agent ${agent})`;
   if (changed === false) return "its tools did not do what they were asked: this version may call them otherwise";
-  if (violations > 0) return "its events break rules that listeners rely on: report it with a recording";
+  if (violations > 0) return "its events break rules that clients rely on: report it with a recording";
   return null;
 }
 

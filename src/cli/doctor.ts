@@ -1,4 +1,4 @@
-/** `franca doctor`: runs a scripted turn through each installed agent, and tells which of its lines are not known. */
+/** `franca doctor`: runs a scripted turn through each installed agent, and reports which of its lines are not known. */
 import type { Command } from "commander";
 import { adapterFor, adapters } from "../adapters/index.ts";
 import { ApiError } from "../protocol/errors.ts";

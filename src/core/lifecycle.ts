@@ -13,6 +13,7 @@ import {
   type MachineOutput,
   type MachineState,
   made,
+  newTurn,
   type OpenItem,
   ours,
   type Turn,
@@ -36,21 +37,7 @@ export function beginTurn(state: MachineState, out: MachineOutput[], { origin, p
   turnPage(state.ledger);
   if (state.resolved.size > RESOLVED_REMEMBERED) state.resolved = new Set();
   beginTurnUsage(state.usage);
-  const turn: Turn = {
-    id: turnId(state.session, state.turns),
-    origin,
-    startedAt: state.at,
-    activity: "running",
-    shown: "running",
-    retry: null,
-    end: null,
-    settleBy: null,
-    abortedAt: null,
-    stopAsked: false,
-    failed: false,
-    unsaid: null,
-    madeEcho: null,
-  };
+  const turn = newTurn({ id: turnId(state.session, state.turns), origin, startedAt: state.at });
   state.turn = turn;
   state.heardAt = state.at;
   const data = { turn_id: turn.id, origin, ...defined({ prompt_id: prompt?.prompt_id }) };

@@ -59,6 +59,22 @@ export interface Ledger {
   count: number;
 }
 
+export const newTurn = ({ id, origin, startedAt }: Pick<Turn, "id" | "origin" | "startedAt">): Turn => ({
+  id,
+  origin,
+  startedAt,
+  activity: "running",
+  shown: "running",
+  retry: null,
+  end: null,
+  settleBy: null,
+  abortedAt: null,
+  stopAsked: false,
+  failed: false,
+  unsaid: null,
+  madeEcho: null,
+});
+
 export type OpenRequest =
   | { readonly type: "permission"; readonly key: string; readonly deadline: number; readonly data: Permission }
   | { readonly type: "question"; readonly key: string; readonly deadline: number; readonly data: QuestionRequest };

@@ -2,7 +2,7 @@
 import type { Item } from "../protocol/items.ts";
 import { defined } from "./defined.ts";
 import { isTool } from "./items.ts";
-import type { MachineState, OpenItem } from "./machine-state.ts";
+import { type MachineState, newTurn, type OpenItem } from "./machine-state.ts";
 import type { Snapshot } from "./snapshot.ts";
 
 /**
@@ -31,7 +31,7 @@ export function resumeMachine(state: MachineState, snapshot: Snapshot): void {
   for (const data of snapshot.questions.values()) {
     state.requests.set(data.question_id, { type: "question", key: data.question_id, deadline: 0, data });
   }
-  if (snapshot.turn !== null) state.turn = openTurn(state, snapshot.turn.id);
+  if (snapshot.turn !== null) state.turn = newTurn({ id: snapshot.turn.id, origin: "user", startedAt: state.at });
 }
 
 function recall(state: MachineState, snapshot: Snapshot): void {
@@ -69,19 +69,3 @@ function reopen(state: MachineState, snapshot: Snapshot, item: Item): void {
   state.ledger.open.set(item.item_id, open);
   if (isTool(open.head)) state.ledger.openTools += 1;
 }
-
-const openTurn = (state: MachineState, id: NonNullable<Snapshot["turn"]>["id"]): NonNullable<MachineState["turn"]> => ({
-  id,
-  origin: "user",
-  startedAt: state.at,
-  activity: "running",
-  shown: "running",
-  retry: null,
-  end: null,
-  settleBy: null,
-  abortedAt: null,
-  stopAsked: false,
-  failed: false,
-  unsaid: null,
-  madeEcho: null,
-});

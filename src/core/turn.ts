@@ -36,7 +36,7 @@ export type MachineInput =
       SessionInput,
       { type: "opened" | "command" | "disconnected" | "restarted" | "proposals" | "notice" | "tick" }
     >
-  /** All that one native line gave; none when it said nothing new, which is still a sign of life. */
+  /** All that one native line gave; none when it was ignored, which is still a sign of life. */
   /** `host`: the line of a recorded host that led to the reports. */
   | { readonly type: "heard"; readonly reports: readonly Report[]; readonly at: number; readonly host?: number | null }
   | { readonly type: "connected"; readonly folder: FolderFacts | null; readonly at: number };

@@ -68,14 +68,14 @@ export function openHttp(options: ConnectOptions): Http {
     const { url: base, token } = await locate(options);
     const credential = { base, token: options.token ?? token, data: options.data, fetch };
     // Read before the proof, so that it is not a later process that proved itself.
-    const process = listener(base);
+    const process = processOf(base);
     return { base, process, token: await reach(base, () => findCredential(credential)) };
   };
-  const listener = (base: string) => (isNode() ? processAt(base, options.data ?? defaultFolder()) : null);
+  const processOf = (base: string) => (isNode() ? processAt(base, options.data ?? defaultFolder()) : null);
   const current = async (path: string): Promise<Place> => {
     if (path === "/v1/health") return { base: (await locate(options)).url, token: null, process: null };
     const known = Date.now() - heardAt > PROVEN_MS ? null : await found;
-    if (known !== null && listener(known.base) === known.process) return known;
+    if (known !== null && processOf(known.base) === known.process) return known;
     found = place();
     return found;
   };

@@ -14,7 +14,7 @@ import type { FileRefPart, Item } from "../protocol/items.ts";
 import { type Ask, type AskOptions, askSession, sessionPath, TurnError } from "./ask.ts";
 import { shown, UsageError } from "./usage.ts";
 
-/** `once`, `always` (for this session) or `reject`; with a message, the agent is told why. */
+/** `once`, `always` (for this session) or `reject`; with a message, the agent gets it as the reason. */
 export type PermissionAnswer = PermissionReply | { readonly reply: PermissionReply; readonly message?: string };
 
 /** Text: the answer to the only question. Lists: the answers to each question, in order. Null: it is rejected. */

@@ -103,7 +103,7 @@ describe("the published schema", () => {
     readFileSync(join(root, "test/data/codex-app-server-schema.json"), "utf8"),
   );
 
-  test("every notification is translated, or named as saying nothing new", () => {
+  test("every notification is translated, or named as ignored", () => {
     expect(schema.notifications.length).toBeGreaterThan(80);
     const known = [...translatedNotifications, ...Object.keys(silentNotifications)];
     expect(schema.notifications.filter((method) => !known.includes(method))).toEqual([]);

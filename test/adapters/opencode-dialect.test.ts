@@ -44,7 +44,7 @@ describe.each([
   });
 });
 
-test("every line that says nothing new is in the documentation, with its reason", () => {
+test("every ignored line is in the documentation, with its reason", () => {
   const text = readFileSync(join(root, "docs", "agents", "opencode.md"), "utf8");
   const quiet = { ...quietServerEvents, ...quietSessionEvents, ...quietParts };
   for (const [name, reason] of Object.entries(quiet)) expect(text).toContain(`| \`${name}\` | ${reason} |`);

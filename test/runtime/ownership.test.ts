@@ -125,7 +125,8 @@ describe("pruning", () => {
     await sessions.create(busy, { agent: "mock", directory: folder });
     await sessions.prompt(busy, { text: "hang" });
     expect(await sessions.prune({ olderThanMs: 3_600_000 })).toEqual([]);
-    await new Promise((resolve) => setTimeout(resolve, 2));
+    // A session of this very millisecond is not older than it.
+    for (const now = Date.now(); Date.now() === now; ) await new Promise(setImmediate);
     expect(await sessions.prune({ olderThanMs: 0 })).toEqual([id]);
     expect((await allSessions(sessions)).map(({ sessionId }) => sessionId)).toEqual([busy]);
     await sessions.close();

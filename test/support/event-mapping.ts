@@ -44,7 +44,7 @@ export function eventMappingPage(): string {
     "",
     "## Tools in OpenCode's words",
     "",
-    "OpenCode's clients draw these tools specially. Other agents' tools are told under OpenCode's name with OpenCode's keys;",
+    "OpenCode's clients draw these tools specially. Other agents' tools get OpenCode's name and keys;",
     "their own name and input are in the part's `metadata.native`. Names are compared without case and separators.",
     "",
     table(["OpenCode", "also called", "keys"], toolRows()),
@@ -199,7 +199,7 @@ function nativeRows(list: readonly Transcript[]): string[][] {
   }
   return [...seen]
     .sort(([one], [other]) => one.localeCompare(other))
-    .map(([label, names]) => [code(label), names.size === 0 ? "nothing new" : listed(names)]);
+    .map(([label, names]) => [code(label), names.size === 0 ? "no event" : listed(names)]);
 }
 
 function* heard(

@@ -11,7 +11,7 @@ export const meanings: Readonly<Record<EventType, string>> = {
     "`revert`: everything from this message on (or from the item of that native id in it) is taken back, files too, until the next prompt makes it final; null when it is not any more. `removed`: these messages, or these items of them, are no part of the conversation any more; the log keeps what was said. `share`: where others can read the session, null when they cannot any more.",
   ].join("\n\n"),
   "session.ended":
-    "The session is over: it was terminated or deleted. Once, last. The end of a turn or of an agent's process is never the end of a session, and `convert` never tells it.",
+    "The session is over: it was terminated or deleted. Once, last. The end of a turn or of an agent's process is never the end of a session, and `convert` never emits it.",
   "turn.started":
     "The session is busy. `origin` is `user` for a prompt, `queue` for one that had to wait, `background` or `agent` when the agent began by itself.",
   "turn.state":
@@ -31,7 +31,7 @@ export const meanings: Readonly<Record<EventType, string>> = {
   "permission.resolved":
     "It was answered, by a person, a policy, a deadline, or the agent itself. Exactly one per request.",
   "question.requested":
-    "The agent asks something. `questions` has all of it; `prompt` and `options` repeat the first question for simple listeners.",
+    "The agent asks something. `questions` has all of it; `prompt` and `options` repeat the first question for simple clients.",
   "question.resolved": "It was answered or rejected. `response` has one list of labels for each question.",
   "todo.updated": "The agent's plan, whole.",
   "usage.updated":

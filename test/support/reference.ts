@@ -41,7 +41,7 @@ function eventsPage(): string {
     "",
     marker,
     "",
-    "Everything Franca tells about a session, whatever the agent. One JSON object an event; the same shape in the log,",
+    "Everything Franca reports about a session, whatever the agent. One JSON object an event; the same shape in the log,",
     "in HTTP answers, in streams and in `franca convert`. Spelling is snake_case. Version 1: fields may be added, none is",
     "renamed or taken away. As JSON Schema: [`schema/universal-event.json`](schema/universal-event.json). What a stream of",
     "them keeps: [rules](rules.md).",

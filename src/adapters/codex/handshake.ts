@@ -8,12 +8,12 @@ import { call, notify, type RpcFailure } from "../../core/rpc.ts";
 import { isThreadResult, type ThreadResult } from "../../dialects/codex.ts";
 import { mcpConfig, permissionMode, threadAccess } from "./launch.ts";
 import { afterAnnouncement } from "./notices.ts";
-import { isLive, type State, start, threadOf } from "./state.ts";
+import { isLive, reset, type State, threadOf } from "./state.ts";
 
 export const REQUEST_TIMEOUT_MS = 60_000;
 
 export function onConnected(state: State, input: Extract<AdapterInput<unknown>, { type: "connected" }>): Send[] {
-  Object.assign(state, { ...start(), rpc: state.rpc, at: input.at });
+  reset(state, input.at);
   state.options = input.options;
   state.rpc.prefix = `${input.options.session_id}:`;
   return input.first ? initialize(state, input.at) : openThread(state, input.at);

@@ -32,7 +32,7 @@ import {
 import { onHook, onNotice, onReview } from "./notices.ts";
 import { onHostAnswer, onRequest, onResolved } from "./requests.ts";
 import { isSilent } from "./silent.ts";
-import { isLive, type Purpose, type State, start, threadOf } from "./state.ts";
+import { isLive, type Purpose, reset, type State, start, threadOf } from "./state.ts";
 import {
   onDiff,
   onError,
@@ -259,8 +259,7 @@ function onTurnRefused(state: State, failure: RpcFailure): Report[] {
 function onDisconnected(state: State, at: number): Report[] {
   disconnect(state.rpc);
   const { early } = state;
-  // Only the counter of requests goes on: what the process knew is gone with it.
-  Object.assign(state, { ...start(), rpc: state.rpc, at });
+  reset(state, at);
   return early;
 }
 

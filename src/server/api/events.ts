@@ -24,7 +24,7 @@ const dialects = projections.filter(({ form }) => form === "json").map(({ name }
 const format = z
   .enum(["universal", ...dialects])
   .default("universal")
-  .describe("In whose words the events are told. `id:` stays the sequence of the universal event.");
+  .describe("The format of the events. `id:` stays the sequence of the universal event.");
 
 const lastEventId = {
   "Last-Event-ID": "The `id:` of the last event seen: the stream goes on after it. Wins over `offset`.",

@@ -307,12 +307,13 @@ async function abort(call: OpenCodeCall): Promise<OpenCodeAnswer> {
   return json(true);
 }
 
-const SETTLE_MS = 30_000;
+/** How long the answer to an abort waits for the turn's end. */
+const ABORT_MS = 30_000;
 
 /** The request is in the log; when all of that is rendered and the session is idle, the turn is over. */
 async function settled(call: OpenCodeCall, view: SessionView): Promise<void> {
   const { lastSequence } = await call.sessions.get(view.id, { limit: 0 });
-  const signal = AbortSignal.any([hold(call), AbortSignal.timeout(SETTLE_MS)]);
+  const signal = AbortSignal.any([hold(call), AbortSignal.timeout(ABORT_MS)]);
   await call.turns.idle(view, { after: lastSequence, signal });
   await call.streams.flushed();
 }
