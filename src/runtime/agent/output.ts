@@ -9,10 +9,10 @@ const FLOOD_BYTES = 2_000;
 const REST_MS = 1;
 
 export interface Output {
-  /** The listener is behind: nothing is read until `resume`. */
+  /** The receiver is behind: nothing is read until `resume`. */
   readonly pause: () => void;
   readonly resume: () => void;
-  /** Whether it is the listener who holds the output back. */
+  /** Whether the receiver holds the output back. */
   readonly isHeld: () => boolean;
 }
 
