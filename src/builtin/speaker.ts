@@ -105,7 +105,8 @@ async function startBlock(
   const block: Block = { id: `${message_id}/${heard.blockCount}`, kind, text: "", metadata };
   heard.blockCount += 1;
   heard.blocks.set(native, block);
-  if (!isHeld(heard, block)) await speaker.say({ type: `${kind}.start`, id: block.id, message_id, ...speaker.mark });
+  // Also where its words are held back: a plugin that is asked about the text may look at its message.
+  await speaker.say({ type: `${kind}.start`, id: block.id, message_id, ...speaker.mark });
 }
 
 const isHeld = ({ speaker }: Heard, { kind }: Block): boolean => kind === "text" && speaker.completeText !== null;
@@ -129,8 +130,8 @@ async function endBlock(heard: Heard, { native, metadata }: { native: string; me
   const { speaker, message_id } = heard;
   const { id, kind } = block;
   if (isHeld(heard, block) && speaker.completeText !== null) {
-    block.text = await speaker.completeText({ messageID: message_id, partID: id }, block.text);
-    await sayHeld(heard, block);
+    block.text = await speaker.completeText({ messageID: message_id, partID: id }, block.text.trimEnd());
+    if (block.text !== "") await speaker.say({ type: "text.delta", id, delta: block.text });
   }
   const { text } = block;
   await speaker.say({ type: `${kind}.end`, id, text, failed: false });
@@ -138,11 +139,6 @@ async function endBlock(heard: Heard, { native, metadata }: { native: string; me
   // Providers refuse empty texts, but an empty reasoning block may carry a signature they want back.
   if (text === "" && (kind === "text" || options === undefined)) return;
   heard.content.push({ type: kind, text, ...defined({ providerOptions: options }) });
-}
-
-async function sayHeld({ speaker, message_id }: Heard, { id, text }: Block): Promise<void> {
-  await speaker.say({ type: "text.start", id, message_id, ...speaker.mark });
-  if (text !== "") await speaker.say({ type: "text.delta", id, delta: text });
 }
 
 async function startInput(heard: Heard, { native, tool }: { native: string; tool: string }): Promise<void> {
@@ -190,9 +186,9 @@ async function breakOff(heard: Heard): Promise<AssistantParts> {
   const said: AssistantParts = heard.content.filter(({ type }) => type === "text");
   for (const block of heard.blocks.values()) {
     // Nobody has heard a text that was held back.
-    if (isHeld(heard, block)) continue;
-    await speaker.say({ type: `${block.kind}.end`, id: block.id, text: block.text, failed: true });
-    if (block.kind === "text" && block.text !== "") said.push({ type: "text", text: block.text });
+    const text = isHeld(heard, block) ? "" : block.text;
+    await speaker.say({ type: `${block.kind}.end`, id: block.id, text, failed: true });
+    if (block.kind === "text" && text !== "") said.push({ type: "text", text });
   }
   heard.blocks.clear();
   for (const [native, call_id] of heard.inputs) await dropInput(heard, { native, call_id });

@@ -56,6 +56,9 @@ export interface OpenRuntime extends RuntimeSettings {
   readonly address?: Address;
   /** Where files that came with prompts are kept, if not in the data folder. */
   readonly attachments?: string;
+  /** How the OpenCode surface renders, where it is served: plugins see its ids. */
+  readonly opencodeMessages?: "turn" | "step";
+  readonly opencodeDeltas?: "today" | "legacy";
 }
 
 const nowhere: Address = { url: null, token: null };
@@ -66,7 +69,9 @@ export async function openRuntime(options: OpenRuntime): Promise<Sessions> {
   const { plugins: entries = [], builtin = {}, finishTodos, configFolder = process.cwd(), address = nowhere } = options;
   const attachments = options.attachments ?? (store === "memory" ? null : join(data, "attachments"));
   if (store !== "memory") openDataFolder(data);
-  const plugged = entries.length === 0 ? null : await openPlugged({ entries, base: configFolder, logger, address });
+  const rendering = { messages: options.opencodeMessages ?? "turn", deltas: options.opencodeDeltas ?? "today" };
+  const plugged =
+    entries.length === 0 ? null : await openPlugged({ entries, base: configFolder, logger, address, rendering });
   const outputs = join(data, "outputs");
   const sessions: Sessions = await openSessions({
     adapters,
@@ -79,7 +84,7 @@ export async function openRuntime(options: OpenRuntime): Promise<Sessions> {
         environment: process.env,
         passEnv,
         dataFolder: data,
-        ...defined({ outputs: store === "memory" ? undefined : outputs, hooks: plugged?.plugins }),
+        ...defined({ outputs: store === "memory" ? undefined : outputs, hooks: plugged?.hooks }),
       }),
     },
 

@@ -1,14 +1,17 @@
 /** Sessions with plugins: loaded once, asked when a turn settles, sent all events, and reported where they fail. */
 import type { Proposal } from "../core/input.ts";
-import { sessionId } from "../protocol/ids.ts";
+import type { OpenCodeOptions } from "../projections/opencode/index.ts";
 import type { Logger } from "../runtime/logger.ts";
 import type { Settlement } from "../runtime/options.ts";
 import type { PluginEntry, PluginFailure, Plugins } from "../runtime/plugins/plugins.ts";
 import type { Sessions } from "../runtime/session/contract.ts";
 import { askToSettle, sendToPlugins } from "./plugin-events.ts";
+import { hooksOfSurface, needsPlaces } from "./plugin-hooks.ts";
+import { openPlaces, type Places } from "./plugin-places.ts";
 
 export interface Plugged {
-  readonly plugins: Plugins;
+  /** The hooks that the builtin agent runs. */
+  readonly hooks: Pick<Plugins, "has" | "trigger">;
   readonly settle: (settlement: Settlement) => Promise<readonly Proposal[]>;
   /** The same sessions, with plugins following them until they are closed. */
   readonly follow: (sessions: Sessions) => Sessions;
@@ -25,12 +28,15 @@ interface OpenPlugged {
   readonly entries: readonly PluginEntry[];
   readonly base: string;
   readonly logger: Logger;
+  /** How the OpenCode surface renders. */
+  readonly rendering: OpenCodeOptions;
 }
 
-export async function openPlugged({ entries, base, logger, address }: OpenPlugged): Promise<Plugged> {
+export async function openPlugged({ entries, base, logger, address, rendering }: OpenPlugged): Promise<Plugged> {
   // Loaded only where a plugin is named: a daemon without any does not pay for the loader.
   const { loadPlugins, noShell } = await import("../runtime/plugins/plugins.ts");
   const reporting: { sessions: Sessions | null } = { sessions: null };
+  const places = openPlaces(rendering);
   const plugins = await loadPlugins({
     entries,
     base,
@@ -41,15 +47,20 @@ export async function openPlugged({ entries, base, logger, address }: OpenPlugge
       client: await openClient(address),
       $: noShell,
     },
-    report: (failure) => reportFailure({ failure, logger, sessions: reporting.sessions }),
+    report: (failure) => reportFailure({ failure, logger, places, sessions: reporting.sessions }),
+    onUnknownHooks: (unknown) => logger.warn("plugin.hooks_unknown", unknown),
   });
   return {
-    plugins,
-    settle: (settlement) => askToSettle(plugins, settlement),
+    hooks: hooksOfSurface(plugins, places),
+    settle: (settlement) => askToSettle({ plugins, places }, settlement),
     follow(sessions) {
       reporting.sessions = sessions;
       const stopped = new AbortController();
-      const following = sendToPlugins({ plugins, sessions, logger, signal: stopped.signal });
+      const { signal } = stopped;
+      const following = Promise.all([
+        sendToPlugins({ plugins, places, rendering, sessions, logger, signal }),
+        needsPlaces(plugins) ? places.follow({ sessions, logger, signal }) : null,
+      ]);
       return {
         ...sessions,
         async close() {
@@ -86,16 +97,18 @@ async function openClient(address: Address): Promise<unknown> {
 interface Failing {
   readonly failure: PluginFailure;
   readonly logger: Logger;
+  readonly places: Places;
   readonly sessions: Sessions | null;
 }
 
 /** In the log of the session it was about, and in ours. */
-function reportFailure({ failure, logger, sessions }: Failing): void {
+function reportFailure({ failure, logger, places, sessions }: Failing): void {
   const { plugin, hook, message, sessionID } = failure;
   logger.warn("plugin.failed", { plugin, hook, message });
-  if (sessions === null || sessionID === null) return;
+  const session = sessionID === null ? null : places.owner(sessionID);
+  if (sessions === null || session === null) return;
   const notice = { message: `The plugin ${plugin} failed in ${hook}: ${message}`, code: "plugin_failed" };
-  sessions.notice(sessionId(sessionID), notice).catch((error: unknown) => {
+  sessions.notice(session, notice).catch((error: unknown) => {
     logger.warn("plugin.report_failed", { plugin, error: String(error) });
   });
 }

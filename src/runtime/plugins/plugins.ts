@@ -51,6 +51,8 @@ export interface LoadPlugins {
   readonly base: string;
   readonly context: PluginContext;
   readonly report: (failure: PluginFailure) => void;
+  /** Hooks that Franca does not have and will never run, named once for each plugin. */
+  readonly onUnknownHooks?: (unknown: { readonly plugin: string; readonly hooks: readonly string[] }) => void;
   readonly hookMs?: number;
 }
 
@@ -61,14 +63,17 @@ interface Loaded {
 
 const shipped: Readonly<Record<string, Plugin>> = { "todo-continuation": todoContinuation, notify };
 
-export async function loadPlugins({ entries, base, context, report, hookMs = HOOK_MS }: LoadPlugins): Promise<Plugins> {
+export async function loadPlugins(options: LoadPlugins): Promise<Plugins> {
+  const { entries, base, context, report, hookMs = HOOK_MS } = options;
   const loaded: Loaded[] = [];
   for (const entry of entries) {
-    const [name, options] = typeof entry === "string" ? [entry, {}] : entry;
+    const [name, given] = typeof entry === "string" ? [entry, {}] : entry;
     try {
       for (const plugin of await findPlugins({ name, base })) {
-        const made = await within(hookMs, async () => plugin(context, options));
-        loaded.push({ name, hooks: hooksOf(made) });
+        const made = await within(hookMs, async () => plugin(context, given));
+        const { hooks, unknown } = hooksOf(made);
+        loaded.push({ name, hooks });
+        if (unknown.length > 0) options.onUnknownHooks?.({ plugin: name, hooks: unknown });
       }
     } catch (cause) {
       report({ plugin: name, hook: "load", message: messageOf(cause), sessionID: null });
@@ -139,17 +144,27 @@ async function findPlugins({ name, base }: { name: string; base: string }): Prom
 
 const isPlugin = (value: unknown): value is Plugin => typeof value === "function";
 
-function hooksOf(made: unknown): Map<HookName, Hook> {
+interface Hooked {
+  readonly hooks: ReadonlyMap<HookName, Hook>;
+  readonly unknown: readonly string[];
+}
+
+/** A plugin may be written for more than us: what we have no moment for (auth, config, …) is named and left alone. */
+function hooksOf(made: unknown): Hooked {
   if (typeof made !== "object" || made === null) throw new Error("It returned no hooks.");
   const hooks = new Map<HookName, Hook>();
+  const unknown: string[] = [];
   for (const [name, hook] of Object.entries(made)) {
     const known = hookNames.find((one) => one === name);
-    // Hooks that Franca has no moment for (auth, config, …) are left alone: the plugin may be written for more than us.
-    if (known === undefined || hook === undefined) continue;
+    if (hook === undefined) continue;
+    if (known === undefined) {
+      unknown.push(name);
+      continue;
+    }
     if (typeof hook !== "function") throw new Error(`Its hook ${name} is not a function.`);
     hooks.set(known, (input, output) => hook(input, output));
   }
-  return hooks;
+  return { hooks, unknown };
 }
 
 /** What a hook leaves must be of the kind it found. */
