@@ -1,4 +1,5 @@
 /** Which provider a model is asked from, with which URL and key. Decided from configuration and environment alone. */
+import { BASE_URL_VARIABLE } from "../core/base-url.ts";
 import { ApiError } from "../protocol/errors.ts";
 import type { ModelSummary } from "../protocol/resources.ts";
 import type { Limits } from "./compact.ts";
@@ -108,7 +109,12 @@ export function chooseModel({
   const { provider, model } = nameOf(wanted ?? settings.model ?? null, { settings, environment });
   const own = settings.provider?.[provider];
   const preset = presetOf(provider, own);
-  const url = settings.baseURL ?? own?.baseURL ?? firstOf(environment, preset.urlEnv) ?? preset.url;
+  const url =
+    environment[BASE_URL_VARIABLE] ??
+    settings.baseURL ??
+    own?.baseURL ??
+    firstOf(environment, preset.urlEnv) ??
+    preset.url;
   if (url === null) {
     throw refusal(
       `No address is known for the provider "${provider}". Set builtin.provider.${provider}.baseURL, ` +

@@ -49,7 +49,9 @@ export const Settings = z.strictObject({
 });
 export type Settings = z.infer<typeof Settings>;
 
-export type LoadedSettings = Omit<Settings, "token" | "tokenFile" | "watchdogMs" | "builtin"> & {
+export type LoadedSettings = Omit<Settings, "token" | "tokenFile" | "watchdogMs" | "builtin" | "defaultAgent"> & {
+  /** Null: as chosen before, else the only one that can run. */
+  readonly defaultAgent: string | null;
   readonly builtin: BuiltinSettings;
   /** The folder of the config file: plugins are found from there. */
   readonly configFolder: string;
@@ -80,7 +82,7 @@ export async function loadSettings({ flags, env }: LoadOptions): Promise<LoadedS
     store: given.store ?? "sqlite",
     durability: given.durability ?? "normal",
     corsAllowOrigin: given.corsAllowOrigin ?? [],
-    defaultAgent: given.defaultAgent ?? "mock",
+    defaultAgent: given.defaultAgent ?? null,
     watchdogMs: given.watchdogMs ?? null,
     passEnv: given.passEnv ?? [],
     trustedFolders: given.trustedFolders ?? [],

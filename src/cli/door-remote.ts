@@ -1,19 +1,21 @@
 /** Sessions of a daemon, reached with the SDK like anybody else would. */
+import { openHttp } from "../sdk/http.ts";
 import { type ConnectOptions, connect } from "../sdk/index.ts";
 import type { Door } from "./door.ts";
+import { sendKeys } from "./keys.ts";
 
-export function remoteDoor(options: ConnectOptions & { readonly url: string }): Door {
+export function remoteDoor(options: ConnectOptions & { readonly url: string; readonly data: string }): Door {
   const client = connect(options);
   return {
     url: options.url,
     create: async (id, body) => (await client.create({ ...body, id })).created,
     list: (filter) => client.sessions(filter),
     get: (id) => client.session(id).get(),
-    prompt: async (id, text) => {
+    prompt: async (id, text, { attachments = [] } = {}) => {
       const session = client.session(id);
       // Read before the prompt is sent: nothing of its turn can be below.
       const { lastSequence } = await session.get({ limit: 0 });
-      return { promptId: await session.prompt(text), sequence: lastSequence };
+      return { promptId: await session.prompt(text, { attachments }), sequence: lastSequence };
     },
     abort: (id) => client.session(id).abort(),
     replyPermission: (id, permission, reply) => client.session(id).replyPermission(permission, reply),
@@ -33,7 +35,15 @@ export function remoteDoor(options: ConnectOptions & { readonly url: string }): 
     trust: (directory) => client.trust(directory),
     addTrust: (directory, body) => client.addTrust(directory, body),
     removeTrust: (directory) => client.removeTrust(directory),
+    update: (id, change) => client.session(id).update(change),
+    fork: (id) => client.session(id).fork(),
+    sessionEnv: {},
+    giveKeys: (id, agent) => sendKeys({ ...options, id, agent, env: process.env }),
     agents: () => client.agents(),
+    defaultAgent: async () => (await client.agents()).find(({ isDefault }) => isDefault === true)?.id ?? null,
+    models: (agent) => client.models(agent),
+    uninstall: async (agent) =>
+      void (await openHttp(options).request(`/v1/agents/${encodeURIComponent(agent)}/install`, { method: "DELETE" })),
     install: (agent, body) => client.installAgent(agent, body),
     close: async () => {},
   };

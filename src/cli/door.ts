@@ -1,7 +1,9 @@
 /** How a command reaches sessions: through a daemon where there is one, else by opening the data folder itself. */
-import type { Command } from "commander";
+import { randomUUID } from "node:crypto";
+import { type Command, Option } from "commander";
+import { BASE_URL_VARIABLE } from "../core/base-url.ts";
 import { defined } from "../core/defined.ts";
-import type { PermissionReply } from "../protocol/commands.ts";
+import type { Attachment, PermissionReply } from "../protocol/commands.ts";
 import type { UniversalEvent } from "../protocol/events.ts";
 import { sessionId } from "../protocol/ids.ts";
 import type {
@@ -9,11 +11,13 @@ import type {
   CreatedSession,
   CreateSession,
   EventPage,
+  ModelList,
   NativePage,
   SessionDetail,
   SessionFilter,
   SessionSummary,
   TrustList,
+  UpdateSession,
 } from "../protocol/resources.ts";
 import type { Sessions } from "../runtime/session/contract.ts";
 import { allSessions } from "../runtime/session/every-session.ts";
@@ -29,7 +33,18 @@ export interface Door {
   readonly list: (filter?: SessionFilter) => Promise<readonly SessionSummary[]>;
   readonly get: (id: string) => Promise<SessionDetail>;
   /** `sequence` is the last one before the prompt. */
-  readonly prompt: (id: string, text: string) => Promise<{ readonly promptId: string; readonly sequence: number }>;
+  readonly prompt: (
+    id: string,
+    text: string,
+    options?: { readonly attachments?: readonly Attachment[] },
+  ) => Promise<{ readonly promptId: string; readonly sequence: number }>;
+  readonly update: (id: string, change: UpdateSession) => Promise<void>;
+  /** Gives the id of the new session. */
+  readonly fork: (id: string) => Promise<string>;
+  /** Variables of new sessions that come from flags. */
+  readonly sessionEnv: Readonly<Record<string, string>>;
+  /** Sends a daemon the provider keys of this shell that it lacks, for this session alone. */
+  readonly giveKeys: (id: string, agent: string) => Promise<void>;
   readonly abort: (id: string) => Promise<void>;
   readonly replyPermission: (id: string, permission: string, reply: PermissionReply) => Promise<void>;
   readonly replyQuestion: (id: string, question: string, answers: readonly (readonly string[])[]) => Promise<void>;
@@ -45,6 +60,10 @@ export interface Door {
   readonly addTrust: (directory: string, options: { readonly force: boolean }) => Promise<string>;
   readonly removeTrust: (directory: string) => Promise<void>;
   readonly agents: () => Promise<readonly AgentSummary[]>;
+  /** The agent of sessions that name none; null when several could be meant, or none can run. */
+  readonly defaultAgent: () => Promise<string | null>;
+  readonly models: (agent: string) => Promise<ModelList>;
+  readonly uninstall: (agent: string) => Promise<void>;
   readonly install: (agent: string, options: { version?: string; reinstall?: boolean }) => Promise<void>;
   readonly close: () => Promise<void>;
 }
@@ -63,9 +82,10 @@ export interface FollowQuery {
 /** Options of every command that works on sessions. */
 export function addDoorOptions(command: Command): Command {
   return command
-    .option("--attach <url>", "use the daemon at this address (FRANCA_URL)")
-    .option("--token <token>", "the daemon's token (FRANCA_TOKEN, else the data folder's)")
-    .option("--token-file <file>", "the same, read from a file (FRANCA_TOKEN_FILE)")
+    .option("--server <url>", "use the daemon at this address (FRANCA_URL)")
+    .addOption(new Option("--attach <url>").hideHelp())
+    .addOption(new Option("--token <token>").hideHelp())
+    .option("--token-file <file>", "a file with the daemon's token (FRANCA_TOKEN_FILE, else the data folder's)")
     .option("--data <folder>", "the data folder (FRANCA_DATA)")
     .option("--config <file>", "the config file (FRANCA_CONFIG)");
 }
@@ -83,14 +103,15 @@ export interface StopLadder {
   readonly killMs: number;
 }
 
-type Remote = Pick<LoadedSettings, "token" | "data" | "builtin"> & { readonly url: string };
+type Remote = Pick<LoadedSettings, "token" | "data"> & { readonly url: string };
 
 export async function openDoor({ flags, env, stop }: OpenDoorOptions): Promise<Door> {
-  const settings = withBaseUrl(await loadSettings({ flags, env }), flags.baseUrl);
+  const settings = await loadSettings({ flags, env });
+  const sessionEnv = sessionEnvOf(flags.baseUrl);
   const url = await addressOf(settings, { flags, env });
-  if (url !== null) return openRemote({ ...settings, url });
+  if (url !== null) return { ...(await openRemote({ ...settings, url })), sessionEnv };
   refuseInsideSession(env);
-  return openEmbedded({ settings, stop: stop ?? null });
+  return { ...(await openEmbedded({ settings, stop: stop ?? null })), sessionEnv };
 }
 
 /** Where the daemon is: as named, else as the data folder's lock says; null when none runs. */
@@ -99,17 +120,22 @@ export async function daemonAddress({ flags, env }: OpenDoorOptions): Promise<st
 }
 
 async function addressOf({ store, data }: LoadedSettings, { flags, env }: OpenDoorOptions): Promise<string | null> {
-  const url = typeof flags.attach === "string" ? flags.attach : env.FRANCA_URL;
+  const url = namedServer(flags) ?? env.FRANCA_URL;
   if (url !== undefined && url !== "") return url;
   const { daemonOf } = await import("../runtime/daemon/lock.ts");
   const daemon = store === "memory" ? null : await daemonOf(data);
   return daemon?.url ?? null;
 }
 
-/** `--base-url` is for the builtin agent of this process; a daemon has its own configuration. */
-function withBaseUrl(settings: LoadedSettings, baseURL: unknown): LoadedSettings {
-  return typeof baseURL === "string" ? { ...settings, builtin: { ...settings.builtin, baseURL } } : settings;
+/** `--server`, or `--attach` as it was called before. */
+export function namedServer({ server, attach }: Readonly<Record<string, unknown>>): string | undefined {
+  if (typeof server === "string") return server;
+  return typeof attach === "string" ? attach : undefined;
 }
+
+/** `--base-url` belongs to the session, wherever it runs: the builtin agent reads it from there. */
+const sessionEnvOf = (baseUrl: unknown): Record<string, string> =>
+  typeof baseUrl === "string" ? { [BASE_URL_VARIABLE]: baseUrl } : {};
 
 /** The data folder is its user's, like the token in it: an agent that calls us was given neither. */
 export function refuseInsideSession({ FRANCA_SESSION_ID: session = "" }: NodeJS.ProcessEnv): void {
@@ -119,14 +145,9 @@ export function refuseInsideSession({ FRANCA_SESSION_ID: session = "" }: NodeJS.
   );
 }
 
-async function openRemote({ url, token, data, builtin }: Remote): Promise<Door> {
+async function openRemote({ url, token, data }: Remote): Promise<Door> {
   if (!URL.canParse(url) || !["http:", "https:"].includes(new URL(url).protocol)) {
     throw new UsageError(`"${url}" is no address of a daemon; write it like http://127.0.0.1:${DEFAULT_PORT}.`);
-  }
-  if (builtin.baseURL !== undefined) {
-    throw new UsageError(
-      `--base-url: the daemon at ${url} has a configuration of its own; set builtin.provider there.`,
-    );
   }
   const { remoteDoor } = await import("./door-remote.ts");
   return remoteDoor({ url, data, ...defined({ token: token ?? undefined }) });
@@ -152,7 +173,16 @@ export function embeddedDoor(sessions: Sessions): Door {
     create: (id, options) => sessions.create(sessionId(id), options),
     list: (filter) => allSessions(sessions, filter),
     get: (id) => sessions.get(sessionId(id)),
-    prompt: (id, text) => sessions.prompt(sessionId(id), { text }),
+    prompt: (id, text, { attachments = [] } = {}) => sessions.prompt(sessionId(id), { text, attachments }),
+    update: (id, change) => sessions.update(sessionId(id), change),
+    fork: async (id) => {
+      const into = sessionId(randomUUID());
+      await sessions.fork(sessionId(id), into);
+      return into;
+    },
+    sessionEnv: {},
+    // The agent gets them from this process.
+    giveKeys: async () => {},
     abort: (id) => sessions.abort(sessionId(id), { clearQueue: false }),
     replyPermission: (id, permission, reply) => sessions.replyPermission(sessionId(id), permission, { reply }),
     replyQuestion: (id, question, answers) => sessions.replyQuestion(sessionId(id), question, answers),
@@ -170,6 +200,9 @@ export function embeddedDoor(sessions: Sessions): Door {
     addTrust: (directory, options) => sessions.trust.add(directory, options),
     removeTrust: async (directory) => void (await sessions.trust.remove(directory)),
     agents: () => sessions.agents(),
+    defaultAgent: async () => sessions.defaultAgent(),
+    models: (agent) => sessions.models(agent),
+    uninstall: (agent) => sessions.uninstall(agent),
     install: (agent, options) => sessions.install(agent, options),
     close: () => {
       clearInterval(alive);

@@ -5,19 +5,21 @@ import { constants } from "node:os";
 import { join, resolve } from "node:path";
 import type { Command } from "commander";
 import { opencode } from "../adapters/opencode/index.ts";
+import { MOCK } from "../core/default-agent.ts";
 import { defined } from "../core/defined.ts";
 import { openBinaries } from "../runtime/agent/binaries.ts";
 import { daemonOf } from "../runtime/daemon/lock.ts";
 import { silentLogger } from "../runtime/logger.ts";
 import { findCredential } from "../sdk/credential.ts";
 import { type LoadedSettings, loadSettings } from "./config.ts";
-import { addDoorOptions, type Door, openDoor } from "./door.ts";
+import { addDoorOptions, type Door, namedServer, openDoor } from "./door.ts";
 import { settleTrust } from "./trust.ts";
 import { CommandError, UsageError } from "./usage.ts";
 
 interface Flags {
   readonly agent?: string;
   readonly dir?: string;
+  readonly server?: string;
   readonly attach?: string;
   readonly token?: string;
   readonly tokenFile?: string;
@@ -29,8 +31,8 @@ interface Flags {
 export function define(command: Command): void {
   addDoorOptions(command)
     .argument("[options...]", "after --: passed on to `opencode attach`, for example -- --continue")
-    .option("--agent <agent>", "the agent that new sessions begin with (FRANCA_DEFAULT_AGENT, else the daemon's)")
-    .option("--dir <folder>", "where the agent works", ".")
+    .option("-a, --agent <agent>", "the agent that new sessions begin with (FRANCA_DEFAULT_AGENT, else the daemon's)")
+    .option("-d, --dir <folder>", "the folder the agent works in", ".")
     .option("--trust", "trust the folder: the agent may use its settings, hooks, plugins and MCP servers")
     .addHelpText(
       "after",
@@ -45,7 +47,7 @@ Examples:
 
 async function attach(words: readonly string[], flags: Flags): Promise<void> {
   const settings = await loadSettings({ flags: { ...flags }, env: process.env });
-  const elsewhere = flags.attach ?? process.env.FRANCA_URL;
+  const elsewhere = namedServer({ ...flags }) ?? process.env.FRANCA_URL;
   const directory = resolve(flags.dir ?? ".");
   // A daemon on another machine has directories of its own.
   if (elsewhere === undefined && statSync(directory, { throwIfNoEntry: false })?.isDirectory() !== true) {
@@ -75,7 +77,7 @@ interface Prepared {
 }
 
 async function prepare({ url, words, flags, settings }: Preparing): Promise<Prepared> {
-  const door = await openDoor({ flags: { ...flags, attach: url }, env: process.env });
+  const door = await openDoor({ flags: { ...flags, server: url }, env: process.env });
   try {
     const agents = await door.agents();
     if (flags.agent !== undefined) checkAgent(flags.agent, agents);
@@ -86,8 +88,13 @@ async function prepare({ url, words, flags, settings }: Preparing): Promise<Prep
       );
     }
     const asked = await sessionIn(words, door);
-    const started = flags.agent ?? asked.agent ?? settings.defaultAgent;
-    await settleTrust({ door, agent: started, directory: resolve(flags.dir ?? "."), trust: flags.trust === true });
+    const started = flags.agent ?? asked.agent ?? settings.defaultAgent ?? (await door.defaultAgent());
+    await settleTrust({
+      door,
+      agent: started ?? MOCK,
+      directory: resolve(flags.dir ?? "."),
+      trust: flags.trust === true,
+    });
     const agent = flags.agent ?? asked.agent;
     return { program, scope: agent === null ? "" : `/@${agent}`, more: asked.words };
   } finally {

@@ -33,6 +33,8 @@ export interface OutputOptions {
 /** The default: the answer on standard output, the rest on standard error, which no file of this dialect can show. */
 export const TERMINAL = "text";
 const UNIVERSAL = "universal";
+/** `--json`: one object at the end. */
+export const JSON_RESULT = "json";
 
 /** What `--format` takes. */
 export const formats: readonly string[] = [...new Set([TERMINAL, UNIVERSAL, ...projections.map(({ name }) => name)])];
@@ -41,6 +43,7 @@ export const formats: readonly string[] = [...new Set([TERMINAL, UNIVERSAL, ...p
 export async function openFormat(format: string, options: OutputOptions): Promise<Output | null> {
   if (format === TERMINAL) return (await import("./output-text.ts")).openTextOutput(options);
   if (format === UNIVERSAL) return openUniversalOutput(options);
+  if (format === JSON_RESULT) return (await import("./output-json.ts")).openJsonOutput(options);
   const projection = findProjection(format);
   if (projection === undefined) return null;
   return (await import("./output-dialect.ts")).openDialectOutput(projection, options);

@@ -1,26 +1,24 @@
 /** `franca run`: one prompt, its turn on the terminal, and an exit code that says how it ended. */
 import { randomUUID } from "node:crypto";
-import { resolve } from "node:path";
-import { type Command, Option } from "commander";
+import { homedir } from "node:os";
+import { relative, resolve } from "node:path";
+import { type Command, InvalidArgumentError, Option } from "commander";
+import { MOCK } from "../core/default-agent.ts";
 import { defined } from "../core/defined.ts";
 import { ApiError } from "../protocol/errors.ts";
-import { type EventOf, PermissionMode } from "../protocol/events.ts";
-import type { CreateSession } from "../protocol/resources.ts";
-import { type AnswerRule, openAnswering } from "./answering.ts";
-import { loadSettings } from "./config.ts";
+import { PermissionMode } from "../protocol/events.ts";
+import type { CreateSession, SessionSummary } from "../protocol/resources.ts";
+import type { AnswerRule } from "./answering.ts";
+import { type LoadedSettings, loadSettings } from "./config.ts";
 import { addDoorOptions, type Door, openDoor } from "./door.ts";
-import { formats, type Output, openFormat, TERMINAL } from "./output.ts";
-import { onSignals } from "./signals.ts";
+import { placeOptions, programName } from "./invocation.ts";
+import { formats, JSON_RESULT, type Output, openFormat, TERMINAL } from "./output.ts";
+import { agentFor } from "./run-agent.ts";
+import { attachmentsFrom, promptText } from "./run-prompt.ts";
+import { runTurn, STOP_LADDER } from "./run-turn.ts";
+import { findSession, shortId } from "./session-id.ts";
 import { settleTrust } from "./trust.ts";
-import { UsageError } from "./usage.ts";
-
-/** After SIGTERM: interrupt at once, terminate and kill so many milliseconds later. */
-const STOP_LADDER = { terminateMs: 500, killMs: 1200 };
-
-/** How many events are read at a time. */
-const PAGE = 1_000;
-
-const MAX_PROMPT_BYTES = 10 * 1024 * 1024;
+import { CommandError, UsageError } from "./usage.ts";
 
 interface RunFlags {
   readonly agent?: string;
@@ -29,7 +27,14 @@ interface RunFlags {
   readonly mode?: string;
   readonly permissionMode?: PermissionMode;
   readonly dir?: string;
+  readonly file?: readonly string[];
+  readonly image?: readonly string[];
+  readonly title?: string;
   readonly format: string;
+  readonly json?: true;
+  readonly quiet?: true;
+  readonly verbose?: true;
+  readonly continue?: true;
   readonly resume?: string;
   readonly autoApprove?: true;
   readonly deny?: true;
@@ -39,58 +44,87 @@ interface RunFlags {
 }
 
 export function define(command: Command): void {
-  addDoorOptions(command)
-    .argument("[prompt...]", "what to ask; read from standard input when absent or `-`")
-    .option("--agent <agent>", "which agent (FRANCA_DEFAULT_AGENT, else mock)")
-    .option("--model <model>", "the agent's model; its own configuration decides when absent")
-    .option("--variant <variant>", "the model's variant or effort")
-    .option("--mode <mode>", "the agent's mode")
-    .addOption(new Option("--permission-mode <mode>", "what needs asking").choices(PermissionMode.options))
-    .option("--dir <folder>", "where the agent works", ".")
-    .addOption(new Option("--format <format>", "what is printed").choices(formats).default(TERMINAL))
-    .option("--resume <id>", "go on with this session, by Franca's id or the agent's own")
-    .addOption(new Option("--auto-approve", "allow whatever the agent asks for").conflicts("deny"))
-    .option("--deny", "reject whatever the agent asks for")
-    .option("--finish-todos", "let the turn go on while todos are open, within bounds (docs/continuation.md)")
-    .option("--trust", "trust the folder: the agent may use its settings, hooks, plugins and MCP servers")
-    .option("--base-url <url>", "for the builtin agent: where its model's provider is")
+  const list = (value: string, former: string[] | undefined): string[] => [...(former ?? []), value];
+  addDoorOptions(
+    command
+      .argument("[prompt...]", "what to ask; standard input is added to it, or read instead when absent or `-`")
+      .option("-a, --agent <agent>", "the agent (default: the configured one, else the only one that can run)")
+      .option("-m, --model <model>", "the agent's model (default: as the agent is configured)")
+      .option("--variant <variant>", "the model's variant or effort")
+      .option("-d, --dir <folder>", "the folder the agent works in", ".")
+      .option("-c, --continue", "continue this folder's last session")
+      .addOption(
+        new Option(
+          "-r, --resume <id>",
+          "continue this session: Franca's id, its beginning, or the agent's id",
+        ).conflicts("continue"),
+      )
+      .option("-f, --file <path>", "send a file with the prompt (repeatable)", list)
+      .option("--image <path>", "send a picture with the prompt (repeatable)", list)
+      .option("--title <title>", "the session's title (default: the beginning of its first prompt)")
+      .option("--mode <mode>", "the agent's mode")
+      .addOption(new Option("--permission-mode <mode>", "approval policy").choices(PermissionMode.options))
+      .addOption(new Option("--auto-approve", "allow whatever the agent asks for").conflicts("deny"))
+      .option("--deny", "reject whatever the agent asks for")
+      .option("--trust", "trust the folder: the agent may use its settings, hooks, plugins and MCP servers")
+      .option("--finish-todos", "let the turn continue while todos are open, within bounds (docs/continuation.md)")
+      .option("--base-url <url>", "for the builtin agent: the address of the model's provider", parseUrl)
+      .addOption(new Option("--format <format>", "what is printed").choices(formats).default(TERMINAL))
+      .addOption(
+        new Option("--json", "print one JSON object at the end: text, usage, reason, session").conflicts("format"),
+      )
+      .addOption(new Option("-q, --quiet", "print only the answer").conflicts("verbose"))
+      .option("-v, --verbose", "also print what tools printed and changed"),
+  )
     .addHelpText(
       "after",
       `
 Examples:
-  $ franca run -- echo hello
-  $ franca run --agent claude -- "Read README.md and add a line at the end"
-  $ git diff | franca run --agent codex --deny
-  $ franca run --agent claude --format universal -- "What is in this folder?" | jq .type
+  $ franca run "What does this project do?"
+  $ franca run -a claude "Read README.md and add a line at the end"
+  $ franca run -c "Now run the tests"
+  $ git diff | franca run -a codex "Review this change"
+  $ franca run --json "What is in this folder?" | jq -r .text
 
 Exit codes: 0 completed, 1 otherwise, 2 wrong usage, 130 after Ctrl-C.`,
     )
     .action((words: string[], flags: RunFlags) => run(words, flags));
 }
 
+function parseUrl(text: string): string {
+  if (URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)) return text;
+  throw new InvalidArgumentError("It must be an address like http://127.0.0.1:8000.");
+}
+
 async function run(words: readonly string[], flags: RunFlags): Promise<void> {
+  const attachments = attachmentsFrom(flags);
   const prompt = await promptText(words);
-  const env = process.env;
-  const { defaultAgent } = await loadSettings({ flags: { ...flags }, env });
-  const output = await openFormat(flags.format, {
+  const settings = await loadSettings({ flags: { ...flags }, env: process.env });
+  const format = flags.json === true ? JSON_RESULT : flags.format;
+  const output = await openFormat(format, {
     stdout: process.stdout,
     stderr: process.stderr,
-    color: process.stdout.isTTY && env.NO_COLOR === undefined,
+    color: process.stdout.isTTY && process.env.NO_COLOR === undefined,
     prompts: false,
-    agent: flags.agent ?? defaultAgent,
+    detail: flags.quiet === true ? "quiet" : flags.verbose === true ? "verbose" : "normal",
+    agent: flags.agent ?? settings.defaultAgent ?? MOCK,
     resume: flags.resume,
   });
   if (output === null) throw new UsageError(`--format ${flags.format} is not known.`);
   try {
-    const session = await runPrompt({ prompt, flags, agent: flags.agent ?? defaultAgent, output });
+    const isSpoken = format === TERMINAL && flags.quiet !== true;
+    const session = await runPrompt({ prompt, attachments, flags, settings, output, isSpoken });
     concludeIn(output, null);
-    if (flags.format === TERMINAL) output.say(`session ${session} · go on with: franca run --resume ${session} -- …`);
+    if (isSpoken) output.say(resumeHint(session, flags));
   } catch (error) {
     const problem = error instanceof Error ? error.message : String(error);
     if (!concludeIn(output, problem)) throw error;
     output.say(problem);
   }
 }
+
+const resumeHint = (session: string, flags: RunFlags): string =>
+  `session ${shortId(session)} · continue it with: ${programName(process)} run${placeOptions({ ...flags })} -r ${shortId(session)} "…"`;
 
 /** Readers that wait for a last output take an exit code for a failure of ours: it is 0 once that was written. */
 function concludeIn(output: Output, problem: string | null): boolean {
@@ -101,17 +135,28 @@ function concludeIn(output: Output, problem: string | null): boolean {
 
 interface Prompting {
   readonly prompt: string;
+  readonly attachments: ReturnType<typeof attachmentsFrom>;
   readonly flags: RunFlags;
-  readonly agent: string;
+  readonly settings: LoadedSettings;
   readonly output: Output;
+  /** Whether notes for a person are printed. */
+  readonly isSpoken: boolean;
 }
 
-async function runPrompt({ prompt, flags, agent, output }: Prompting): Promise<string> {
+async function runPrompt(asked: Prompting): Promise<string> {
+  const { prompt, attachments, flags, settings, output, isSpoken } = asked;
   const door = await openDoor({ flags: { ...flags }, env: process.env, stop: STOP_LADDER });
   try {
-    await settleTrust({ door, agent, directory: resolve(flags.dir ?? "."), trust: flags.trust === true });
-    const { session, made } = await sessionFor({ door, flags, agent });
-    await runTurn({ door, session, made, prompt, rule: answerRule(flags), output });
+    const known = await formerSession(door, flags);
+    const { agent, directory, model } = known ?? (await newSession(door, { flags, settings, output }));
+    await settleTrust({ door, agent, directory, trust: flags.trust === true });
+    if (isSpoken) output.say(heading({ agent, directory, model: flags.model ?? model }));
+    output.setDirectory?.(directory);
+    const session =
+      known?.sessionId ?? (await create(door, createOptions({ flags, agent, directory, env: door.sessionEnv })));
+    if (known !== null) await change(door, session, flags);
+    await door.giveKeys(session, agent);
+    await runTurn({ door, session, made: known === null, prompt, attachments, rule: answerRule(flags), output });
     // Before the agent is stopped, which takes its time.
     output.end(null);
     return session;
@@ -120,120 +165,93 @@ async function runPrompt({ prompt, flags, agent, output }: Prompting): Promise<s
   }
 }
 
-interface Turn {
-  readonly door: Door;
-  readonly session: string;
-  /** It was made for this prompt: all of its events are of interest. */
-  readonly made: boolean;
-  readonly prompt: string;
-  readonly rule: AnswerRule;
-  readonly output: Output;
+/** Who answers, with what, and where. */
+function heading({ agent, model, directory }: { agent: string; model: string | null; directory: string }): string {
+  const who = agent === MOCK ? "mock (scripted answers, no model)" : `${agent} · ${model ?? "default model"}`;
+  const home = homedir();
+  const inHome = directory === home || directory.startsWith(`${home}/`);
+  return `${who} · ${inHome ? `~${directory.slice(home.length)}` : directory}`;
 }
 
-async function runTurn({ door, session, made, prompt, rule, output }: Turn): Promise<EventOf<"turn.ended"> | null> {
-  const stopping = new AbortController();
-  const abort = (): void => void door.abort(session).catch((error: unknown) => output.say(String(error)));
-  let interrupts = 0;
-  const interrupt = (): void => {
-    interrupts += 1;
-    process.exitCode = 130;
-    if (interrupts > 2) process.exit(130);
-    if (interrupts > 1) return stopping.abort();
-    output.say("Stopping the turn; press Ctrl-C again to quit.");
-    answering.stop();
-    abort();
-  };
-  const answering = openAnswering({ door, session, rule, output, onCancel: interrupt });
-  // Kept when the turn is over: the agent is still to be stopped then.
-  onSignals({
-    interrupt,
-    terminate: () => {
-      answering.stop();
-      abort();
-      // The agent is gone by then; whatever has not been said by its turn will not be.
-      // Counted from the kill, which comes late where the machine is busy.
-      setTimeout(() => setTimeout(() => stopping.abort(), 400).unref(), STOP_LADDER.killMs).unref();
-    },
+type Place = Pick<SessionSummary, "agent" | "directory" | "model">;
+
+async function newSession(
+  door: Door,
+  { flags, settings, output }: Pick<Prompting, "flags" | "settings" | "output">,
+): Promise<Place> {
+  const agent = await agentFor({
+    door,
+    configured: flags.agent ?? settings.defaultAgent,
+    data: settings.data,
+    canAsk: answerRule(flags) === "ask",
+    say: flags.quiet === true ? () => {} : output.say,
   });
-  try {
-    const { promptId, sequence } = await door.prompt(session, prompt);
-    if (!made) await learnPast({ door, session, output, upTo: sequence });
-    let turnId: string | null = null;
-    for await (const event of door.follow(session, { after: made ? 0 : sequence, signal: stopping.signal })) {
-      if (event.type === "turn.started" && event.data.prompt_id === promptId) turnId = event.data.turn_id;
-      // A session that is busy with something else runs the prompt later; until then nothing of it is ours to show.
-      if (turnId === null && !made) {
-        output.learn?.(event);
-        continue;
-      }
-      output.event(event);
-      answering.see(event);
-      if (event.type === "turn.ended" && event.turn_id === turnId) {
-        if (interrupts === 0) process.exitCode = event.data.reason === "completed" ? 0 : 1;
-        return event;
-      }
-    }
-    if (interrupts === 0) process.exitCode = 1;
-    return null;
-  } finally {
-    answering.stop();
-  }
+  return { agent, directory: resolve(flags.dir ?? "."), model: flags.model ?? null };
 }
 
-interface Past extends Pick<Turn, "door" | "session" | "output"> {
-  readonly upTo: number;
+/** The session to continue; null for a new one. An id that only the agent knows is taken over under an id of ours. */
+async function formerSession(door: Door, flags: RunFlags): Promise<SessionSummary | null> {
+  const { resume } = flags;
+  if (flags.continue === true) return lastSession(door, flags);
+  if (resume === undefined) return null;
+  if (flags.baseUrl !== undefined) throw new UsageError("--base-url is for a new session; this one keeps its own.");
+  const known = await findSession(door, resume);
+  if (known !== null || flags.agent !== undefined) return known;
+  throw new ApiError(
+    "session_not_found",
+    `There is no session ${resume}. To continue an agent's own, name it: --agent.`,
+  );
 }
 
-async function learnPast({ door, session, output, upTo }: Past): Promise<void> {
-  const { learn } = output;
-  if (learn === undefined) return;
-  for (let offset = 0; offset < upTo; ) {
-    const { events } = await door.events(session, { offset, limit: Math.min(PAGE, upTo - offset), includeRaw: false });
-    if (events.length === 0) return;
-    for (const event of events) learn(event);
-    offset += events.length;
-  }
+async function lastSession(door: Door, { dir = ".", agent }: RunFlags): Promise<SessionSummary> {
+  const directory = resolve(dir);
+  const sessions = await door.list({ directory, ...defined({ agent }) });
+  const [last] = sessions
+    .filter(({ ended }) => !ended)
+    .sort((one, other) => Date.parse(other.updatedAt) - Date.parse(one.updatedAt));
+  if (last !== undefined) return last;
+  const where = relative(process.cwd(), directory) === "" ? "this folder" : directory;
+  throw new CommandError(`There is no session in ${where} to continue. Start one without --continue.`);
 }
 
-interface Choice {
-  readonly door: Door;
+async function create(door: Door, options: CreateSession): Promise<string> {
+  const id = randomUUID();
+  const created = await door.create(id, options);
+  if (created.healthy) return id;
+  throw new ApiError("stream_error", created.error ?? `${options.agent} could not be started.`);
+}
+
+/** What the flags change about a session that exists. */
+async function change(
+  door: Door,
+  session: string,
+  { title, model, variant, mode, permissionMode }: RunFlags,
+): Promise<void> {
+  const wanted = defined({ title, model, variant, agentMode: mode, permissionMode });
+  if (Object.keys(wanted).length > 0) await door.update(session, wanted);
+}
+
+interface Creation {
   readonly flags: RunFlags;
   readonly agent: string;
+  readonly directory: string;
+  readonly env: Readonly<Record<string, string>>;
 }
 
-/** A session to go on with, or a new one. An id that only the agent knows is taken over under an id of ours. */
-async function sessionFor({ door, flags, agent }: Choice): Promise<{ session: string; made: boolean }> {
-  const { resume } = flags;
-  if (resume !== undefined) {
-    const known = (await door.list({ q: resume })).find(({ sessionId, nativeSessionId }) =>
-      [sessionId, nativeSessionId].includes(resume),
-    );
-    if (known !== undefined) return { session: known.sessionId, made: false };
-    if (flags.agent === undefined) {
-      throw new ApiError(
-        "session_not_found",
-        `There is no session ${resume}. To take over an agent's own, name it: --agent.`,
-      );
-    }
-  }
-  const id = randomUUID();
-  const created = await door.create(id, createOptions({ flags, agent }));
-  if (!created.healthy) throw new ApiError("stream_error", created.error ?? `${agent} could not be started.`);
-  return { session: id, made: true };
-}
-
-function createOptions({ flags, agent }: Omit<Choice, "door">): CreateSession {
-  const { model, variant, mode, permissionMode, dir, resume } = flags;
+function createOptions({ flags, agent, directory, env }: Creation): CreateSession {
+  const { model, variant, mode, permissionMode, title, resume } = flags;
   return {
     agent,
-    directory: resolve(dir ?? "."),
+    directory,
     ...defined({
       model,
       variant,
       agentMode: mode,
       permissionMode,
+      title,
       nativeSessionId: resume,
       finishTodos: flags.finishTodos === undefined ? undefined : true,
+      env: Object.keys(env).length === 0 ? undefined : { ...env },
     }),
   };
 }
@@ -242,21 +260,4 @@ function answerRule({ autoApprove, deny }: RunFlags): AnswerRule {
   if (autoApprove === true) return "approve";
   if (deny === true) return "deny";
   return process.stdin.isTTY && process.stderr.isTTY ? "ask" : "absent";
-}
-
-async function promptText(words: readonly string[]): Promise<string> {
-  const given = words.join(" ");
-  if (given.trim() !== "" && given !== "-") return given;
-  if (process.stdin.isTTY) throw new UsageError('There is no prompt. Try: franca run -- "echo hello"');
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of process.stdin) {
-    const bytes = Buffer.from(chunk);
-    size += bytes.length;
-    if (size > MAX_PROMPT_BYTES) throw new UsageError(`The prompt is longer than ${MAX_PROMPT_BYTES} bytes.`);
-    chunks.push(bytes);
-  }
-  const text = Buffer.concat(chunks).toString("utf8").trim();
-  if (text === "") throw new UsageError('There is no prompt. Try: franca run -- "echo hello"');
-  return text;
 }

@@ -76,7 +76,7 @@ function checkOrigins({ corsAllowOrigin }: LoadedSettings, { token }: { token: s
 
 function checkDefaultAgent({ defaultAgent }: LoadedSettings): void {
   const known = adapters.filter(({ offline }) => !offline).map(({ agent }) => agent);
-  if (known.includes(defaultAgent)) return;
+  if (defaultAgent === null || known.includes(defaultAgent)) return;
   throw new UsageError(`--default-agent: there is no agent ${defaultAgent}. Those there are: ${known.join(", ")}.`);
 }
 

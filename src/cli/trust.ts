@@ -64,8 +64,8 @@ export interface TrustQuestion {
 
 /** Asks before an agent is used in a folder for the first time. No answer, or no terminal, means a restricted start. */
 export async function settleTrust({ door, agent, directory, trust }: TrustQuestion): Promise<void> {
-  const used = (await door.agents()).find(({ id }) => id === agent);
-  if (used?.folderTrust !== true || (await door.trust(directory)).trusted === true) return;
+  const { adapterFor } = await import("../adapters/index.ts");
+  if ((adapterFor(agent)?.folder ?? null) === null || (await door.trust(directory)).trusted === true) return;
   if (!trust && !(process.stdin.isTTY && process.stderr.isTTY && (await confirmTrust(directory)))) return;
   try {
     await door.addTrust(directory, { force: false });

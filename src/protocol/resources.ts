@@ -189,6 +189,21 @@ export const SessionList = z.object({
 export type SessionList = z.infer<typeof SessionList>;
 export const ForkedSession = z.object({ sessionId: z.string() });
 
+const KeyValue = z
+  .string()
+  .min(1)
+  .max(16_384)
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what a key cannot have.
+  .regex(/^[^\u0000-\u001f]*$/, "a key holds no control characters");
+/** Values of environment variables, by name. */
+export const SessionKeys = z.strictObject({ keys: z.record(z.string().regex(/^\w{1,256}$/), KeyValue) });
+export const MissingKeys = z.object({
+  missing: z.array(z.string()).readonly(),
+  /** Whether the agent has what it needs to log in, by one of its keys or by a login of its own. */
+  credentialsAvailable: z.boolean(),
+});
+export type MissingKeys = z.infer<typeof MissingKeys>;
+
 export const TrustedFolder = z.object({ path: z.string(), from: z.enum(["person", "config"]) });
 export const TrustList = z.object({ folders: z.array(TrustedFolder).readonly(), trusted: z.boolean().optional() });
 export type TrustList = z.infer<typeof TrustList>;
@@ -204,6 +219,8 @@ export const AgentSummary = z.object({
   /** It uses settings, hooks or plugins of a folder, and starts restricted in one that is not trusted. */
   folderTrust: z.boolean(),
   credentialsAvailable: z.boolean(),
+  /** Sessions that name no agent get this one. Absent on all when it could be more than one. */
+  isDefault: z.boolean().optional(),
   capabilities: z.record(z.string(), z.unknown()),
 });
 export type AgentSummary = z.infer<typeof AgentSummary>;

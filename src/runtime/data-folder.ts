@@ -36,6 +36,23 @@ export function readToken(folder: string): string | null {
   return token === "" ? null : token;
 }
 
+const AGENT_FILE = "default-agent";
+
+/** The agent that a person chose as the default; null when nobody was asked yet. */
+export function rememberedAgent(folder: string): string | null {
+  const file = join(folder, AGENT_FILE);
+  const stats = lstatSync(file, { throwIfNoEntry: false });
+  if (stats === undefined || !stats.isFile()) return null;
+  refuseForeign(file, stats);
+  const agent = readFileSync(file, "utf8").trim();
+  return /^[\w-]{1,64}$/.test(agent) ? agent : null;
+}
+
+export function rememberAgent(folder: string, agent: string): void {
+  openDataFolder(folder);
+  writeFileSync(join(folder, AGENT_FILE), `${agent}\n`, { mode: 0o600 });
+}
+
 /** Made at the first start. A token that other users could read is replaced: it may be known to them. */
 export function ensureToken(folder: string): string {
   openDataFolder(folder);

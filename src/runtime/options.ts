@@ -35,7 +35,8 @@ export interface RuntimeOptions {
   readonly idleMs?: number;
   /** How an agent is stopped: milliseconds after the interrupt. */
   readonly stop?: { readonly terminateMs: number; readonly killMs: number };
-
+  /** The agent of sessions that name none, as configured or chosen before; null: the only one that can run. */
+  readonly defaultAgent?: () => string | null;
   /** Called when a turn is about to settle; with it, sessions have `askPlugins` in their policy. */
   readonly settle?: (settlement: Settlement) => Promise<readonly Proposal[]>;
   /** A session was deleted: whatever else is stored for it can be deleted too. */

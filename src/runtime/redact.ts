@@ -68,6 +68,32 @@ export function openRedactor(held: Held): Redactor {
   };
 }
 
+export interface ChangingOptions<Extra> {
+  /** What is held beside the rest at this moment: the same object until it changes. */
+  readonly extra: () => Extra;
+  readonly open: (extra: Extra) => Redactor;
+}
+
+/** A redactor of values that others may join later. */
+export function openChangingRedactor<Extra>({ extra, open }: ChangingOptions<Extra>): Redactor {
+  let known = extra();
+  let redactor = open(known);
+  const current = (): Redactor => {
+    const now = extra();
+    if (now !== known) {
+      known = now;
+      redactor = open(now);
+    }
+    return redactor;
+  };
+  return {
+    touches: (text) => current().touches(text),
+    text: (text) => current().text(text),
+    line: (line) => current().line(line),
+    value: (value) => current().value(value),
+  };
+}
+
 function needlesOf({ token, sessionEnv = {}, mcp = {}, environment = {} }: Held): string[] {
   const values = new Set<string>();
   if (token !== undefined && token !== null && token !== "") values.add(token);

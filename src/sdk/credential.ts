@@ -48,7 +48,7 @@ interface Checking {
 }
 
 /** True when the daemon proved itself, false when it runs without a token; throws when it is not the daemon. */
-async function check(fetch: typeof globalThis.fetch, { url, base, token, anyPort }: Checking): Promise<boolean> {
+export async function check(fetch: typeof globalThis.fetch, { url, base, token, anyPort }: Checking): Promise<boolean> {
   const nonce = crypto.randomUUID();
   const response = await fetch(`${base}/v1/health?nonce=${nonce}`);
   const { port, proof } = answerOf(await response.text());

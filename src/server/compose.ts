@@ -6,12 +6,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { adapters } from "../adapters/index.ts";
 import { type BuiltinSettings, createBuiltinAgent, historyFrom, removeOutputs } from "../builtin/index.ts";
+import { MOCK } from "../core/default-agent.ts";
 import { defined } from "../core/defined.ts";
 import { createMock } from "../mock/index.ts";
 import { ApiError } from "../protocol/errors.ts";
 import type { FinishTodos } from "../protocol/resources.ts";
 import { type DaemonLock, lockDaemon } from "../runtime/daemon/lock.ts";
-import { openDataFolder } from "../runtime/data-folder.ts";
+import { openDataFolder, rememberedAgent } from "../runtime/data-folder.ts";
 import { type Logger, silentLogger } from "../runtime/logger.ts";
 import type { PluginEntry } from "../runtime/plugins/plugins.ts";
 import type { Sessions } from "../runtime/session/contract.ts";
@@ -40,6 +41,8 @@ export interface RuntimeSettings {
   readonly passEnv: readonly string[];
   readonly trustedFolders?: readonly string[];
   readonly finishTodos?: FinishTodos;
+  /** The agent of sessions that name none; absent or null: as chosen before, else the only one that can run. */
+  readonly defaultAgent?: string | null;
   readonly builtin?: BuiltinSettings;
   readonly plugins?: readonly PluginEntry[];
   /** Where plugins are found from. */
@@ -89,6 +92,7 @@ export async function openRuntime(options: OpenRuntime): Promise<Sessions> {
     },
 
     ...defined({ settle: plugged?.settle }),
+    defaultAgent: () => options.defaultAgent ?? (store === "memory" ? null : rememberedAgent(data)),
     async onDeleted(session) {
       await removeOutputs({ outputs, session });
       if (attachments !== null) await removeAttachments({ attachments, session });
@@ -114,7 +118,6 @@ export interface DaemonOptions extends RuntimeSettings {
   readonly port: number;
   readonly token: string | null;
   readonly corsAllowOrigin: readonly string[];
-  readonly defaultAgent: string;
   readonly maxBodyBytes?: number;
   readonly heartbeatMs?: number;
   readonly connectionLimits?: Partial<ConnectionLimits>;
@@ -147,6 +150,7 @@ export async function openDaemon(options: DaemonOptions): Promise<Daemon> {
     const logins = openLogins({ folder: store === "memory" ? null : data });
     const listening = { port: 0 };
     sessions = await openRuntime({ ...options, role: "daemon", stop: null, address, attachments: attachments.folder });
+    const runtime = sessions;
     const { metrics, done } = openMetrics({ sessions, signal: stopped.signal });
     const server = createHttpServer({
       door: { host, token, accepts: logins.accepts, corsOrigins: options.corsAllowOrigin },
@@ -160,7 +164,9 @@ export async function openDaemon(options: DaemonOptions): Promise<Daemon> {
         }),
         logger,
         version,
-        defaultAgent: options.defaultAgent,
+        get defaultAgent() {
+          return runtime.defaultAgent() ?? MOCK;
+        },
         maxBodyBytes: options.maxBodyBytes ?? MAX_BODY_BYTES,
         heartbeatMs: options.heartbeatMs ?? HEARTBEAT_MS,
         stopped: stopped.signal,

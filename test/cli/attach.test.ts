@@ -23,7 +23,7 @@ describeNeeding("franca attach", { missing: hasTmux() ? null : "tmux is not inst
     const terminal = attach(daemon, session.id);
     await terminal.shows(/Allow bash\?/);
     terminal.press("y");
-    await terminal.shows(/✓ npm test · Run the tests[\s\S]*Allow edit\?/);
+    await terminal.shows(/✓ Bash npm test · Run the tests[\s\S]*Allow edit\?/);
     terminal.press("x", "Enter");
     await terminal.shows(/edit was rejected[\s\S]*completed · [\d.]+ m?s/);
     terminal.type("echo still here");

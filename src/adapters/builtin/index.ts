@@ -17,6 +17,10 @@ export const builtin = defineAdapter({
   launch,
   capabilities,
   environment: { prefixes: ["ANTHROPIC_", "OPENAI_", "GOOGLE_GENERATIVE_AI_", "GEMINI_"] },
+  credentials: {
+    variables: ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GOOGLE_GENERATIVE_AI_API_KEY", "GEMINI_API_KEY"],
+    files: [],
+  },
   modes,
   trial,
 });

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import type { Adapter } from "../../core/adapter.ts";
 import type { Credentials } from "../../core/agent-environment.ts";
 import type { Binary } from "../../core/binary.ts";
+import type { Candidate } from "../../core/default-agent.ts";
 import { defined } from "../../core/defined.ts";
 import { ApiError } from "../../protocol/errors.ts";
 import type { AgentSummary } from "../../protocol/resources.ts";
@@ -34,7 +35,11 @@ export interface Binaries {
   /** What the agent's programs get of our environment. */
   readonly environment: (adapter: Adapter) => Readonly<Record<string, string>>;
   readonly describe: (adapter: Adapter) => Promise<AgentSummary>;
+  /** The same without what takes time: no program is started. */
+  readonly candidate: (adapter: Adapter) => Candidate;
   readonly install: (adapter: Adapter, options: InstallOptions) => Promise<void>;
+  /** Removes what `install` installed; a program of the user's own stays. */
+  readonly uninstall: (adapter: Adapter) => void;
 }
 
 export interface InstallOptions {
@@ -48,9 +53,17 @@ export function openBinaries(options: BinariesOptions): Binaries {
     adapter.binary === null ? null : findBinary(adapter.binary, { ...options, agent: adapter.agent });
   const environment = ({ ownsVariable }: Adapter): Readonly<Record<string, string>> =>
     passedOn({ inherited: options.environment, pass: options.passEnv ?? [], owns: ownsVariable });
+  const hasLogin = ({ agent, credentials }: Adapter): boolean =>
+    options.credentials?.(agent) ?? hasCredentials(credentials, options.environment);
   return {
     find,
     environment,
+    candidate: (adapter) => ({
+      id: adapter.agent,
+      installed: adapter.binary === null || find(adapter) !== null,
+      credentialsAvailable: hasLogin(adapter),
+      isProgram: adapter.binary !== null,
+    }),
     async describe(adapter) {
       const path = find(adapter);
       const version = path === null ? null : await known(versions, path, () => askVersion(path, adapter, environment));
@@ -60,11 +73,11 @@ export function openBinaries(options: BinariesOptions): Binaries {
         installed: adapter.binary === null || path !== null,
         ...defined({ version: version ?? undefined, path: path ?? undefined }),
         folderTrust: adapter.folder !== null,
-        credentialsAvailable:
-          options.credentials?.(adapter.agent) ?? hasCredentials(adapter.credentials, options.environment),
+        credentialsAvailable: hasLogin(adapter),
         capabilities: { ...adapter.capabilities },
       };
     },
+    uninstall: (adapter) => uninstall(adapter, { ...options, found: find(adapter) }),
     install: (adapter, asked) => install(adapter, { ...options, ...asked }),
   };
 }
@@ -126,6 +139,20 @@ function hasCredentials(credentials: Credentials | null, environment: BinariesOp
     credentials.variables.some((name) => (environment[name] ?? "") !== "") ||
     credentials.files.some((file) => existsSync(join(home, file)))
   );
+}
+
+function uninstall(
+  { agent, binary }: Adapter,
+  { toolsFolder, found }: BinariesOptions & { found: string | null },
+): void {
+  if (binary === null)
+    throw new ApiError("not_supported", `${agent} is part of Franca: there is nothing to uninstall.`);
+  const folder = join(toolsFolder, agent);
+  if (!existsSync(folder)) {
+    const where = found === null ? "it is not installed" : `${found} was installed by somebody else`;
+    throw new ApiError("not_supported", `Franca did not install ${agent}: ${where}.`);
+  }
+  rmSync(folder, { recursive: true, force: true });
 }
 
 async function install(adapter: Adapter, options: BinariesOptions & InstallOptions): Promise<void> {

@@ -55,6 +55,8 @@ export interface SessionSettings {
   readonly forkOf: string | null;
   /** The message before which the branch begins; absent: at the end. */
   readonly forkAt?: string;
+  /** Names of provider keys that were given for this session; their values are in memory only. */
+  readonly keyNames?: readonly string[];
 }
 
 export interface SessionRecord {

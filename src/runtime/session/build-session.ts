@@ -8,7 +8,7 @@ import type { SessionId } from "../../protocol/ids.ts";
 import { childEnvironment } from "../agent/environment.ts";
 import type { SessionSettings } from "../log/contract.ts";
 import { type Logger, redacting } from "../logger.ts";
-import { openRedactor } from "../redact.ts";
+import { openChangingRedactor, openRedactor } from "../redact.ts";
 import { type AgentLink, openAgentLink } from "./agent-link.ts";
 import { perform } from "./effects.ts";
 import { mcpOf } from "./launch-options.ts";
@@ -39,11 +39,15 @@ export function buildOpenSession(runtime: Runtime, options: BuildOptions): OpenS
     nativeLines,
     foreign: create.nativeSessionId !== undefined,
   });
-  const redactor = openRedactor({
-    token: runtime.options.token ?? null,
-    sessionEnv: create.env ?? {},
-    mcp: mcpOf(create.mcp),
-    environment: process.env,
+  const redactor = openChangingRedactor({
+    extra: () => runtime.keys.of(id),
+    open: (keys) =>
+      openRedactor({
+        token: runtime.options.token ?? null,
+        sessionEnv: { ...create.env, ...keys },
+        mcp: mcpOf(create.mcp),
+        environment: process.env,
+      }),
   });
   const logger = redacting(runtime.logger, redactor);
   const writer = openWriter({
@@ -92,11 +96,11 @@ function policyOf({ options }: Runtime, { adapter, settings: { create } }: Build
 }
 
 function linkFor(
-  { options, pool, runs, ladder }: Runtime,
+  { options, pool, runs, ladder, keys }: Runtime,
   { id, adapter, settings }: BuildOptions,
   { writer: { feed, receive }, logger }: { writer: Writer; logger: Logger },
 ): AgentLink {
-  const session = settings.create.env ?? {};
+  const session = (): Record<string, string> => ({ ...settings.create.env, ...keys.of(id) });
   const pass = options.passEnv ?? [];
   const owns = adapter.ownsVariable;
   return openAgentLink({
@@ -110,7 +114,7 @@ function linkFor(
     feed,
     receive,
     environmentFor: ({ runId, launch }) =>
-      childEnvironment({ inherited: process.env, pass, owns, launch, session, sessionId: id, runId }),
+      childEnvironment({ inherited: process.env, pass, owns, launch, session: session(), sessionId: id, runId }),
   });
 }
 

@@ -4,6 +4,7 @@ import { changeAgent } from "./change-agent.ts";
 import type { Sessions } from "./contract.ts";
 import { createSession, forkSession } from "./create.ts";
 import { deleteSession, pruneSessions } from "./delete.ts";
+import { giveKeys, missingKeys } from "./keys.ts";
 import type { OpenSession, OpenSessions } from "./open-session.ts";
 import { withSession } from "./open-sessions.ts";
 import { prompt } from "./prompt.ts";
@@ -18,6 +19,8 @@ type Commands = Pick<
   | "update"
   | "changeAgent"
   | "prompt"
+  | "missingKeys"
+  | "giveKeys"
   | "abort"
   | "compact"
   | "shell"
@@ -38,6 +41,8 @@ export function commands(table: OpenSessions): Commands {
     update: (id, asked, { standIn = false } = {}) => on(id, (open) => update(runtime, open, { asked, standIn })),
     changeAgent: (id, choice) => on(id, (open) => changeAgent(table, open, choice)),
     prompt: (id, request) => on(id, (open) => prompt(runtime, open, request)),
+    missingKeys: (id) => on(id, async (open) => missingKeys(runtime, open)),
+    giveKeys: (id, keys) => on(id, (open) => giveKeys(runtime, open, keys)),
     abort: (id, options) => on(id, (open) => abort(open, options)),
     compact: (id) => on(id, async (open) => promptlessTurn(open, { type: "compact" })),
     shell: (id, command) => on(id, async (open) => promptlessTurn(open, { type: "shell", command })),

@@ -8,6 +8,7 @@ import type {
   AgentSummary,
   CreatedSession,
   CreateSession,
+  MissingKeys,
   ModelSummary,
   NativeLine,
   SessionDetail,
@@ -76,6 +77,9 @@ export interface Sessions {
   /** Gives a session that has not begun to another agent; of its settings those of the old agent are dropped. */
   changeAgent(id: SessionId, choice: AgentChoice): Promise<void>;
   prompt(id: SessionId, request: PromptRequest): Promise<PromptReceipt>;
+  missingKeys(id: SessionId): Promise<MissingKeys>;
+  /** Provider keys for this session's agent, by name: held in memory only. */
+  giveKeys(id: SessionId, keys: Readonly<Record<string, string>>): Promise<void>;
   /** With `promptId` only that prompt, whether it waits or runs. */
   abort(id: SessionId, options: { readonly clearQueue: boolean; readonly promptId?: string }): Promise<void>;
   replyPermission(
@@ -124,8 +128,12 @@ export interface Sessions {
     remove(directory: string): Promise<string>;
   };
   agents(): Promise<readonly AgentSummary[]>;
+  /** The agent of sessions that name none; null when several could be meant, or none can run. */
+  defaultAgent(): string | null;
   models(agent: string): Promise<{ readonly models: readonly ModelSummary[]; readonly defaultModel?: string }>;
   modes(agent: string): Promise<readonly AgentMode[]>;
+  /** Removes what `install` installed. */
+  uninstall(agent: string): Promise<void>;
   install(agent: string, options: { readonly version?: string; readonly reinstall?: boolean }): Promise<void>;
   prune(options: { readonly olderThanMs: number }): Promise<readonly SessionId[]>;
   /** Why nothing can be stored at the moment, in a sentence; null when all is well. */

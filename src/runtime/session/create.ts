@@ -50,7 +50,9 @@ export async function forkSession(
     throw new ApiError("invalid_request", `Session ${id} has not begun: there is nothing to branch off from.`);
   }
   const { nativeSessionId: _native, ...create } = settings.create;
-  await store(table, { id: into, settings: { create, forkOf, ...defined({ forkAt: at }) } });
+  const { keyNames } = settings;
+  table.runtime.keys.give(into, table.runtime.keys.of(id));
+  await store(table, { id: into, settings: { create, forkOf, ...defined({ forkAt: at, keyNames }) } });
 }
 
 async function store(

@@ -50,6 +50,7 @@ export async function deleteStored({ runtime, sessions }: OpenSessions, id: Sess
   sessions.delete(id);
   await open?.link.stopSilently();
   await runtime.log.delete(id);
+  runtime.keys.drop(id);
   runtime.tail.remove(id);
   await runtime.options.onDeleted?.(id);
 }

@@ -6,7 +6,11 @@ import type { SessionSettings } from "../log/contract.ts";
 import type { OpenSession } from "./open-session.ts";
 import type { Runtime } from "./runtime.ts";
 
-export function launchOptions({ binaries, trust }: Runtime, open: OpenSession, prompt: Prompt | null): LaunchOptions {
+export function launchOptions(
+  { binaries, trust, keys }: Runtime,
+  open: OpenSession,
+  prompt: Prompt | null,
+): LaunchOptions {
   const { adapter, settings } = open;
   const { create, forkOf, forkAt = null } = settings;
   const { native_session_id } = open.session.snapshot();
@@ -26,7 +30,7 @@ export function launchOptions({ binaries, trust }: Runtime, open: OpenSession, p
     permission_rules: create.permissionRules ?? [],
     system_prompt: create.systemPrompt ?? null,
     mcp: mcpOf(create.mcp),
-    env: create.env ?? {},
+    env: { ...create.env, ...keys.of(open.id) },
     binary: binaries.find(adapter),
     prompt,
     inherited: binaries.environment(adapter),

@@ -7,6 +7,7 @@ import type { Attachment, Prompt, PromptExtras } from "../../protocol/commands.t
 import { ApiError, hasCode } from "../../protocol/errors.ts";
 import { promptId } from "../../protocol/ids.ts";
 import type { PromptReceipt, PromptRequest } from "./contract.ts";
+import { refuseMissingKeys } from "./keys.ts";
 import type { OpenSession } from "./open-session.ts";
 import { overQuota } from "./quota.ts";
 import { cannot, refuseEnded, whoCan } from "./refusals.ts";
@@ -14,6 +15,7 @@ import type { Runtime } from "./runtime.ts";
 
 export async function prompt(runtime: Runtime, open: OpenSession, request: PromptRequest): Promise<PromptReceipt> {
   refuseEnded(open);
+  refuseMissingKeys(runtime, open);
   const message = overQuota(runtime);
   if (message !== null) throw new ApiError("storage_error", message);
   const asked = promptFrom(runtime, open, request);

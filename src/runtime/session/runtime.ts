@@ -16,6 +16,7 @@ import { openSqliteLog } from "../log/sqlite/open.ts";
 import type { Logger } from "../logger.ts";
 import type { RuntimeOptions, SqliteStore } from "../options.ts";
 import { openTrust, type Trust } from "../trust.ts";
+import { type KeyRing, openKeyRing } from "./keys.ts";
 import { openRuns } from "./process-runs.ts";
 import { openStepScheduler, type StepScheduler } from "./step-scheduler.ts";
 
@@ -30,6 +31,7 @@ export interface Runtime {
   readonly pool: Pool;
   readonly binaries: Binaries;
   readonly trust: Trust;
+  readonly keys: KeyRing;
   readonly models: Models;
   readonly runs: Runs;
   readonly guard: Guard;
@@ -68,6 +70,7 @@ export function startRuntime(options: RuntimeOptions): Runtime {
       folder: store.kind === "memory" ? null : store.folder,
       configured: options.trustedFolders ?? [],
     }),
+    keys: openKeyRing(),
     models: openModels({ binaries, directory, logger }),
     runs: openRuns({ log, owner, guard, logger }),
     guard,

@@ -1,4 +1,5 @@
 /** Opens the one door to sessions (contract.ts): commands enter there, events leave there. */
+import { onlyAgent } from "../../core/default-agent.ts";
 import type { RuntimeOptions } from "../options.ts";
 import { answers, commands } from "./commands.ts";
 import type { Sessions } from "./contract.ts";
@@ -60,16 +61,37 @@ async function close(table: OpenSessions, timer: NodeJS.Timeout | null): Promise
   await runtime.log.close();
 }
 
-function agents(runtime: Runtime): Pick<Sessions, "agents" | "models" | "modes" | "install"> {
+const KEPT_MS = 1_000;
+
+/** Every request may ask, and the answer is looked up in files: it is kept for a moment. */
+function briefly<T>(look: () => T): () => T {
+  let kept: { readonly value: T; readonly until: number } | null = null;
+  return () => {
+    if (kept === null || Date.now() > kept.until) kept = { value: look(), until: Date.now() + KEPT_MS };
+    return kept.value;
+  };
+}
+
+function agents(
+  runtime: Runtime,
+): Pick<Sessions, "agents" | "defaultAgent" | "models" | "modes" | "install" | "uninstall"> {
   const { adapters, binaries, models, options } = runtime;
+  const all = [...adapters.values()];
+  const defaultAgent = briefly(() => options.defaultAgent?.() ?? onlyAgent(all.map(binaries.candidate)));
   return {
-    agents: () => Promise.all([...adapters.values()].map((adapter) => binaries.describe(adapter))),
+    defaultAgent,
+    async agents() {
+      const chosen = defaultAgent();
+      const described = await Promise.all(all.map(binaries.describe));
+      return described.map((agent) => (agent.id === chosen ? { ...agent, isDefault: true } : agent));
+    },
     async models(agent) {
       const adapter = adapterOf(runtime, agent);
       if (adapter.models !== null) return { models: await models.of(adapter, adapter.models) };
       return options.inProcess[agent]?.models?.() ?? { models: [] };
     },
     modes: async (agent) => adapterOf(runtime, agent).modes,
+    uninstall: async (agent) => binaries.uninstall(adapterOf(runtime, agent)),
     install: async (agent, asked) => binaries.install(adapterOf(runtime, agent), asked),
   };
 }

@@ -63,4 +63,20 @@ const install = defineRoute({
   },
 });
 
-export const agentRoutes: readonly Route[] = [list, models, modes, install];
+const uninstall = defineRoute({
+  method: "delete",
+  path: "/v1/agents/{agent}/install",
+  doc: {
+    id: "uninstallAgent",
+    tag: "Agents",
+    summary: "Uninstall an agent that Franca installed",
+    errors: ["unsupported_agent", "not_supported"],
+    answers: "empty",
+  },
+  handle: async ({ sessions, params }) => {
+    await sessions.uninstall(params.agent ?? "");
+    return empty();
+  },
+});
+
+export const agentRoutes: readonly Route[] = [list, models, modes, install, uninstall];

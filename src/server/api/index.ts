@@ -3,6 +3,7 @@ import { defineRoute, json, type Route } from "../http/route.ts";
 import { aboutRoutes } from "./about.ts";
 import { agentRoutes } from "./agents.ts";
 import { eventRoutes } from "./events.ts";
+import { keyRoutes } from "./keys.ts";
 import { loginRoutes } from "./logins.ts";
 import { sessionRoutes } from "./sessions.ts";
 import { trustRoutes } from "./trust.ts";
@@ -21,6 +22,7 @@ const openapi = defineRoute({
 
 export const routes: readonly Route[] = [
   ...sessionRoutes,
+  ...keyRoutes,
   ...turnRoutes,
   ...eventRoutes,
   ...agentRoutes,

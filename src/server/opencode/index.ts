@@ -2,6 +2,7 @@
 
 import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
 import type { Context } from "hono";
+import { MOCK } from "../../core/default-agent.ts";
 import { defaultOptions, type OpenCodeOptions } from "../../projections/opencode/index.ts";
 import { asApiError } from "../http/problem.ts";
 import { honoPath, type ServerContext } from "../http/route.ts";
@@ -95,7 +96,7 @@ async function answer(c: Context<Environment>, route: OpenCodeRoute, context: Op
     params,
     query,
     directory: directoryOf({ query, headers: incoming.headers }),
-    agent: params.scope?.slice(1) ?? context.defaultAgent,
+    agent: params.scope?.slice(1) ?? context.sessions.defaultAgent() ?? MOCK,
     incoming,
     outgoing,
     body: (schema) => readBody(incoming, schema, { maxBytes: context.maxBodyBytes }),
