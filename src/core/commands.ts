@@ -87,10 +87,12 @@ function onPermissionReply(
     const { reply, message } = command;
     resolvePermission(state, out, { request, reply, options: ours() });
     afterAnswer(state, out);
+    const isKept = request.isEdit && reply === "always";
+    if (isKept) state.editsAccepted = true;
     sendIfOpen(state, out, {
       type: "permission.reply",
       key: request.key,
-      reply,
+      reply: isKept ? "once" : reply,
       ...defined({ message }),
     });
     return;

@@ -76,7 +76,14 @@ export const newTurn = ({ id, origin, startedAt }: Pick<Turn, "id" | "origin" | 
 });
 
 export type OpenRequest =
-  | { readonly type: "permission"; readonly key: string; readonly deadline: number; readonly data: Permission }
+  | {
+      readonly type: "permission";
+      readonly key: string;
+      readonly deadline: number;
+      readonly data: Permission;
+      /** An ordinary edit: "always" is the machine's to keep, not the agent's. */
+      readonly isEdit: boolean;
+    }
   | { readonly type: "question"; readonly key: string; readonly deadline: number; readonly data: QuestionRequest };
 
 export interface Turn {
@@ -137,6 +144,8 @@ export interface MachineState {
   titleGiven: boolean;
   turns: number;
   permissions: number;
+  /** A person has allowed ordinary edits for as long as the session is open. */
+  editsAccepted: boolean;
   questions: number;
   turn: Turn | null;
   readonly ledger: Ledger;

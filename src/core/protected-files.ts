@@ -83,6 +83,13 @@ export function runsCode(path: string, { directory, home }: Surroundings): boole
   return base !== null && absolute.startsWith(base) && matchesOne(atHome, absolute.slice(base.length));
 }
 
+/** Whether a path leads into a directory, compared as text. */
+export function isInside(path: string, directory: string): boolean {
+  if (directory === "") return false;
+  const surroundings: Surroundings = { directory, home: null };
+  return resolve(path, surroundings).startsWith(`${resolve(directory, surroundings)}/`);
+}
+
 /** A folder is what it holds: a copy into `.husky` names only the folder. */
 const matchesOne = (globs: readonly Glob[], path: string): boolean =>
   globs.some((glob) => glob.matches(path) || glob.matches(`${path}/`));

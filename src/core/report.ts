@@ -117,6 +117,11 @@ export interface PermissionReport {
   readonly call_id: string | null;
   readonly input: unknown;
   readonly patterns: readonly string[];
+  /**
+   * The files it would change, where it is an ordinary edit and nothing else. The machine allows it in `acceptEdits`,
+   * and after an "always" for such an edit: the agent is asked to ask every time.
+   */
+  readonly edits?: readonly string[] | undefined;
   readonly metadata?: Readonly<Record<string, unknown>> | undefined;
 }
 

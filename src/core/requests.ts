@@ -13,6 +13,7 @@ import {
   ours,
 } from "./machine-state.ts";
 import { deniesQuestions, replyByRules } from "./permission-rules.ts";
+import { isInside, runsCode } from "./protected-files.ts";
 import type { PermissionReport, QuestionReport } from "./report.ts";
 
 const statusOf = { once: "accept", always: "accept_for_session", reject: "reject" } as const satisfies Record<
@@ -25,6 +26,12 @@ export type Answer = Extract<AgentCommand, { key: string }>;
 
 export function askPermission(state: MachineState, out: MachineOutput[], report: PermissionReport): Answer | null {
   if (isKnownRequest(state, report.key)) return null;
+  const ruled = replyByRules(state.policy.permissionRules, report);
+  if (ruled !== "deny" && isAcceptedEdit(state, report)) {
+    // Nobody is asked, so there is no request to show.
+    state.resolved.add(report.key);
+    return { type: "permission.reply", key: report.key, reply: "once" };
+  }
   state.permissions += 1;
   const deadline = deadlineFrom(state);
   const data: Permission = {
@@ -40,11 +47,16 @@ export function askPermission(state: MachineState, out: MachineOutput[], report:
       deadline: timeText(deadline),
     },
   };
-  const request: OpenRequest = { type: "permission", key: report.key, deadline, data };
+  const request: OpenRequest = {
+    type: "permission",
+    key: report.key,
+    deadline,
+    data,
+    isEdit: report.edits !== undefined,
+  };
   state.requests.set(report.key, request);
   emit(state, out, { type: "permission.requested", data });
 
-  const ruled = replyByRules(state.policy.permissionRules, report);
   if (ruled !== null) {
     const reply = ruled === "allow" ? "once" : "reject";
     resolvePermission(state, out, { request, reply, options: ours(`permission_rules.${ruled}`) });
@@ -61,6 +73,17 @@ export function askPermission(state: MachineState, out: MachineOutput[], report:
   // With a word of why, so that the agent can go on by other means.
   const why = reply === "reject" ? { message: "Nobody is there to ask, and the session's policy denies it." } : {};
   return { type: "permission.reply", key: report.key, reply, ...why };
+}
+
+/**
+ * An ordinary edit inside the directory of a session that accepts edits. Not in a folder that is not trusted: paths are
+ * compared as text, and a link of the folder could lead anywhere.
+ */
+function isAcceptedEdit(state: MachineState, { edits = [] }: PermissionReport): boolean {
+  const accepts = state.editsAccepted || state.known.get("permission_mode") === JSON.stringify("acceptEdits");
+  if (!accepts || edits.length === 0 || state.known.get("trusted") === "false") return false;
+  const { directory } = state.policy.permissionRules;
+  return edits.every((path) => isInside(path, directory) && !runsCode(path, { directory, home: null }));
 }
 
 export function askQuestion(state: MachineState, out: MachineOutput[], report: QuestionReport): Answer | null {

@@ -26,7 +26,13 @@ export function resumeMachine(state: MachineState, snapshot: Snapshot): void {
   recall(state, snapshot);
   for (const item of snapshot.items.values()) if (item.status === "in_progress") reopen(state, snapshot, item);
   for (const data of snapshot.permissions.values()) {
-    state.requests.set(data.permission_id, { type: "permission", key: data.permission_id, deadline: 0, data });
+    state.requests.set(data.permission_id, {
+      type: "permission",
+      key: data.permission_id,
+      deadline: 0,
+      data,
+      isEdit: false,
+    });
   }
   for (const data of snapshot.questions.values()) {
     state.requests.set(data.question_id, { type: "question", key: data.question_id, deadline: 0, data });

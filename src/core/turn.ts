@@ -66,6 +66,7 @@ export function startMachine({ sessionId, adapter, policy, connected, foreign }:
     ]),
     turns: 0,
     permissions: 0,
+    editsAccepted: false,
     questions: 0,
     turn: null,
     ledger: startLedger(),

@@ -52,9 +52,9 @@ describe("launch", () => {
   });
 
   test("takes up a conversation, or branches off from it", () => {
-    const args = argsOf({ ...options, resume: "native", model: "opus", permission_mode: "acceptEdits" });
+    const args = argsOf({ ...options, resume: "native", model: "opus", permission_mode: "plan" });
     expect(args).toContain("--resume native --model opus");
-    expect(args).toContain("--permission-mode acceptEdits");
+    expect(args).toContain("--permission-mode plan");
     expect(argsOf({ ...options, resume: "native", fork: true })).toContain("--resume native --fork-session");
   });
 

@@ -56,6 +56,7 @@ function change(state: State, { model, permission_mode }: SessionChange): Send[]
   const out: Send[] = [];
   if (model !== undefined) out.push(request(state, { subtype: "set_model", model }));
   if (permission_mode !== undefined) {
+    state.acceptsEdits = permission_mode === "acceptEdits";
     out.push(request(state, { subtype: "set_permission_mode", mode: nativeMode(permission_mode) }));
   }
   return out;

@@ -49,8 +49,18 @@ export const models: ModelSource = {
   ],
 };
 
-/** Our word for a permission mode in the CLI's. */
-export const nativeMode = (mode: PermissionMode): string => (mode === "bypass" ? "bypassPermissions" : mode);
+/**
+ * Our word for a permission mode in the CLI's. In its own `acceptEdits` it would ask about no edit, files that run code
+ * included: it stays in `default`, and the turn machine answers for edits.
+ */
+const nativeModes = {
+  default: "default",
+  acceptEdits: "default",
+  plan: "plan",
+  bypass: "bypassPermissions",
+} as const satisfies Record<PermissionMode, string>;
+
+export const nativeMode = (mode: PermissionMode): string => nativeModes[mode];
 
 const environment = {
   // A start that is refused is a result on stdout, not on stderr alone.

@@ -21,7 +21,7 @@ import { commandOutput } from "./user.ts";
 export function onSystem(state: State, line: Exclude<ClaudeSystem, ClaudeInit>): (Report | Send)[] {
   switch (line.subtype) {
     case "status":
-      return onStatus(line);
+      return onStatus(state, line);
     case "api_retry":
       return onRetry(state, line);
     case "permission_denied":
@@ -47,7 +47,7 @@ export function onSystem(state: State, line: Exclude<ClaudeSystem, ClaudeInit>):
 }
 
 /** What the CLI says of itself at the start of every turn: the session's metadata. Only changes are reported. */
-export function onInit(line: ClaudeInit): Report[] {
+export function onInit(state: State, line: ClaudeInit): Report[] {
   return [
     {
       type: "session",
@@ -57,7 +57,7 @@ export function onInit(line: ClaudeInit): Report[] {
         agent_version: line.claude_code_version ?? null,
         model: line.model,
         directory: line.cwd ?? null,
-        permission_mode: permissionModeOf(line.permissionMode),
+        permission_mode: permissionModeOf(state, line.permissionMode),
         tools: line.tools ?? [],
       },
     },
@@ -65,13 +65,15 @@ export function onInit(line: ClaudeInit): Report[] {
 }
 
 /** The CLI's words for permission modes, in ours where they differ. */
-const permissionModeOf = (mode: string | undefined): string | null =>
-  mode === undefined ? null : mode === "bypassPermissions" ? "bypass" : mode;
+function permissionModeOf({ acceptsEdits }: State, mode: string | undefined): string | null {
+  if (mode === "default" && acceptsEdits) return "acceptEdits";
+  return mode === "bypassPermissions" ? "bypass" : (mode ?? null);
+}
 
-function onStatus({ status, permissionMode }: ClaudeStatus): Report[] {
+function onStatus(state: State, { status, permissionMode }: ClaudeStatus): Report[] {
   const out: Report[] = [];
   if (permissionMode !== undefined) {
-    out.push({ type: "session", permission_mode: permissionModeOf(permissionMode) ?? permissionMode });
+    out.push({ type: "session", permission_mode: permissionModeOf(state, permissionMode) ?? permissionMode });
   }
   // `requesting` is sent before every model call: running as before.
   if (status === "compacting") out.push({ type: "state", state: "compacting" });

@@ -125,6 +125,7 @@ function askPermission(
       call_id: call,
       input,
       patterns: patternsOf({ suggestions, input }),
+      ...defined({ edits: editsIn({ suggestions, input }) }),
       metadata: defined({
         always: alwaysOf(asked),
         description: stringOf(description),
@@ -229,6 +230,13 @@ function patternsOf({ suggestions, input }: { suggestions: readonly unknown[]; i
   return [input.file_path, input.notebook_path, input.path, input.url].filter(isString).slice(0, 1);
 }
 
+/** The file, where the CLI offers to accept all edits instead: it does so for ordinary edits only. */
+function editsIn({ suggestions, input }: { suggestions: readonly unknown[]; input: JsonObject }): string[] | undefined {
+  const offered = suggestions.filter(isShape).some(({ type, mode }) => type === "setMode" && mode === "acceptEdits");
+  const path = stringOf(input.file_path) ?? stringOf(input.notebook_path);
+  return offered && path !== undefined ? [path] : undefined;
+}
+
 /** The rules the CLI itself suggests, for this session only; for a tool it suggests none for, the tool as a whole. */
 function rulesFor({ tool, suggestions }: Extract<Asked, { type: "permission" }>): JsonObject[] {
   const suggested = suggestions.filter(isShape).filter(({ type }) => type === "addRules");
@@ -238,6 +246,7 @@ function rulesFor({ tool, suggestions }: Extract<Asked, { type: "permission" }>)
 
 /** The same rules in the words of a request. A rule without content holds for its whole tool. */
 function alwaysOf(asked: Extract<Asked, { type: "permission" }>): { action: string; pattern: string }[] {
+  if (editsIn(asked) !== undefined) return [{ action: "edit", pattern: "*" }];
   const rules = rulesFor(asked).flatMap(({ rules: listed }) => (Array.isArray(listed) ? listed.filter(isShape) : []));
   return rules.map(({ toolName, ruleContent }) => ({
     action: stringOf(toolName) ?? asked.tool,

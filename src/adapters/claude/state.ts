@@ -101,6 +101,8 @@ export interface State {
   interrupting: boolean;
   /** We rejected something in a way that ends the turn. */
   rejected: boolean;
+  /** The session is in `acceptEdits`; the CLI itself is in `default` then. */
+  acceptsEdits: boolean;
   /** Tokens reported by model steps since the last result. */
   counted: Tokens;
   /** Lines with these ids were read: a repeat is ignored. */
@@ -132,6 +134,7 @@ export const start = (): State => ({
   gaveUp: null,
   interrupting: false,
   rejected: false,
+  acceptsEdits: false,
   counted: noTokens(),
   seen: new Set(),
   lastUuid: null,

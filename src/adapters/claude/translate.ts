@@ -28,6 +28,8 @@ export const adapter: Fold<AdapterInput<ClaudeLine>, Report | Send, State> = {
       case "disconnected":
         return onDisconnected(state, input.exit);
       case "connected":
+        state.acceptsEdits = input.options.permission_mode === "acceptEdits";
+        return [];
       case "response":
       case "tick":
         return [];
@@ -87,7 +89,7 @@ function onLine(state: State, line: ClaudeLine): (Report | Send)[] {
 
 /** `init` comes at the start of every turn, also of one that the CLI begins by itself. */
 function onTurnStart(state: State, line: ClaudeInit): Report[] {
-  const out = onInit(line);
+  const out = onInit(state, line);
   if (line.user_message_uuids !== undefined) state.namesMessages = true;
   if (!state.working && isForWaiting(state, line)) return [...out, ...wake(state)];
   const ours = state.working || (state.sent.size > 0 && state.waiting.length === 0);
