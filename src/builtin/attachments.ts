@@ -1,6 +1,8 @@
 /** What a user sends along: pictures and documents as the model takes them, text files as text. */
+
 import { open } from "node:fs/promises";
 import { basename, extname, resolve } from "node:path";
+import { mediaTypes } from "../core/media-types.ts";
 import type { UserParts } from "./conversation.ts";
 import { isBinary } from "./tools/files.ts";
 
@@ -13,15 +15,6 @@ export interface Attached {
 const BYTES_LIMIT = 10 * 1024 * 1024;
 const TEXT_LIMIT = 200_000;
 
-const types: Readonly<Record<string, string>> = {
-  ".png": "image/png",
-  ".jpg": "image/jpeg",
-  ".jpeg": "image/jpeg",
-  ".gif": "image/gif",
-  ".webp": "image/webp",
-  ".pdf": "application/pdf",
-};
-
 /** What cannot be read is said in the text, so that neither the user nor the model is left to wonder. */
 export async function readAttachments(
   attachments: readonly Attached[],
@@ -33,7 +26,7 @@ export async function readAttachments(
     const name = filename ?? basename(path);
     try {
       const bytes = await readBounded(resolve(directory, path));
-      const type = mime ?? types[extname(path).toLowerCase()] ?? "text/plain";
+      const type = mime ?? mediaTypes[extname(path).toLowerCase()] ?? "text/plain";
       if (type.startsWith("image/")) parts.push({ type: "image", image: bytes, mediaType: type });
       else if (type === "application/pdf") parts.push({ type: "file", data: bytes, mediaType: type, filename: name });
       else if (isBinary(bytes)) texts.push(`[attached file ${name}: binary, not shown]`);

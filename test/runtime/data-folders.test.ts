@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { openCodeSessionId } from "../../src/projections/opencode/index.ts";
 import type { UniversalEvent } from "../../src/protocol/events.ts";
+import type { ContentPart, Item } from "../../src/protocol/items.ts";
 import type { Sessions } from "../../src/runtime/session/contract.ts";
 import { allSessions } from "../../src/runtime/session/every-session.ts";
 import { temporaryFolder } from "../support/folders.ts";
@@ -114,12 +115,18 @@ describe.each(folders)("%s", (folder) => {
   });
 });
 
-/** The texts of the messages, of subagents too. Empty ones are not shown. */
+/** The texts of the messages, of subagents too; a subagent's begin with its prompt. Empty ones are not shown. */
 const messagesIn = (lines: string): string[] =>
   lines
     .trimEnd()
     .split("\n")
     .map((line): UniversalEvent => JSON.parse(line))
-    .flatMap((event) => (event.type === "item.completed" ? [event.data.item] : []))
-    .filter(({ kind }) => kind === "message")
-    .flatMap(({ content }) => content.flatMap((part) => (part.type === "text" && part.text !== "" ? [part.text] : [])));
+    .flatMap((event) => (event.type === "item.completed" ? event.data.item.content.map(textIn(event.data.item)) : []))
+    .filter((text) => text !== "");
+
+const textIn =
+  ({ kind }: Item) =>
+  (part: ContentPart): string => {
+    if (part.type === "tool_call" && part.tool_kind === "subagent") return JSON.parse(part.arguments).prompt;
+    return kind === "message" && part.type === "text" ? part.text : "";
+  };

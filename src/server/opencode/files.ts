@@ -1,7 +1,9 @@
 /** Files of the session's directory: listed, read and searched, inside it only, each with a bound. */
+
 import { readdir, readFile, realpath, stat } from "node:fs/promises";
 import { extname, join, relative, resolve } from "node:path";
 import { unreachable } from "../../core/fold.ts";
+import { mediaTypes } from "../../core/media-types.ts";
 import { ApiError } from "../../protocol/errors.ts";
 import { type PlacedMatch, searchFiles } from "../../runtime/search.ts";
 import { gitStatus } from "./git.ts";
@@ -64,18 +66,9 @@ async function readContent(call: OpenCodeCall): Promise<OpenCodeAnswer> {
     throw new ApiError("invalid_request", `${asked} is larger than ${MAX_FILE_BYTES} bytes.`);
   const bytes = await readFile(path);
   if (!bytes.subarray(0, 8_000).includes(0)) return json({ type: "text", content: bytes.toString("utf8") });
-  const mimeType = mimes[extname(path).toLowerCase()] ?? "application/octet-stream";
+  const mimeType = mediaTypes[extname(path).toLowerCase()] ?? "application/octet-stream";
   return json({ type: "binary", content: bytes.toString("base64"), encoding: "base64", mimeType });
 }
-
-const mimes: Readonly<Record<string, string>> = {
-  ".png": "image/png",
-  ".jpg": "image/jpeg",
-  ".jpeg": "image/jpeg",
-  ".gif": "image/gif",
-  ".webp": "image/webp",
-  ".pdf": "application/pdf",
-};
 
 async function findFiles(call: OpenCodeCall): Promise<OpenCodeAnswer> {
   const { base } = await inside(call, ".");
