@@ -71,11 +71,8 @@ export async function keepAttachments(parts: readonly PromptPart[], place: Attac
 
 const joined = (texts: readonly PromptText[]): string => texts.map(({ text }) => text).join("\n");
 
-const textOf = ({ text = "", synthetic, ignored }: PromptPart): PromptText => ({
-  text,
-  ...(synthetic === true ? { synthetic } : {}),
-  ...(ignored === true ? { ignored } : {}),
-});
+const textOf = ({ text = "", synthetic, ignored }: PromptPart): PromptText =>
+  defined({ text, synthetic: synthetic || undefined, ignored: ignored || undefined });
 
 /** Line ranges of a file are OpenCode's own addition to the url: agents are given them in words. */
 function rangeIn({ url = "", filename }: PromptPart): PromptText[] {
