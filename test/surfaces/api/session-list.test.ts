@@ -40,7 +40,10 @@ test.each(["memory", "sqlite"] as const)("%s: filters hold together", async (sto
   expect(await found({ agent: "claude" })).toEqual([]);
   expect(await found({ status: "running" })).toEqual([]);
   expect(await found({ status: "idle", agent: "mock", q: "five" })).toEqual(["s5"]);
-  expect(await found({ q: "S4" })).toEqual(["s4"]);
+  // No query that the random name of the test's folder could contain: directories are searched too.
+  expect(await found({ q: "TITLE 4" })).toEqual(["s4"]);
+  await client.create({ id: "named-by-hand", agent: "mock" });
+  expect(await found({ q: "NAMED-BY" })).toEqual(["named-by-hand"]);
   expect(await found({ q: "%" })).toEqual([]);
   expect(await found({ directory, limit: 2 })).toEqual(["s7", "s6"]);
 });
