@@ -65,7 +65,7 @@ describeNeeding("Claude Code, going on", { missing }, () => {
     expect(turnStory(events)).toEqual([
       "started",
       "continue: 2 todos are open",
-      "settle: the last continuation closed no todo",
+      "settle: the last continuation closed no more todos than before",
       "completed",
     ]);
     expect(bench.model.requests).toHaveLength(3);

@@ -43,7 +43,7 @@ describeCodex("codex: going on", (start) => {
     expect(turnStory(events)).toEqual([
       "started",
       "continue: 2 todos are open",
-      "settle: the last continuation closed no todo",
+      "settle: the last continuation closed no more todos than before",
       "completed",
     ]);
     expect(codex.server.requests).toHaveLength(3);
