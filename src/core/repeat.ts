@@ -39,8 +39,6 @@ export interface Repetition {
   readonly like: EventOf<"item.delta">;
   readonly item: OpenItem;
   readonly said: { text: string };
-  /** What was said since `settleTexts`: joined at once, where adding each to a long text would leave a long chain. */
-  pieces: string[];
 }
 
 interface Parts {
@@ -67,9 +65,8 @@ export function repetitionOf(
   if (said === undefined || item === undefined) return null;
   for (const keys of running.deltas.varying) {
     const template = cutLine(text, keys);
-    if (template !== null && matchLine(template, spanOf(text))?.delta === delta) {
-      return { template, like: event, item, said, pieces: [] };
-    }
+    if (template !== null && matchLine(template, spanOf(text))?.delta === delta)
+      return { template, like: event, item, said };
   }
   return null;
 }
@@ -77,7 +74,7 @@ export function repetitionOf(
 /** The delta of a line like the last one; null when it is not like it, and nothing has changed then. */
 export function repeat(
   parts: Parts,
-  { template, like, pieces }: Repetition,
+  { template, like, item, said }: Repetition,
   { line, at }: { readonly line: LineSpan; readonly at: number },
 ): RepeatedDelta | null {
   const matched = matchLine(template, line);
@@ -91,7 +88,8 @@ export function repeat(
   parts.lines += 1;
   if (at > machine.at) machine.at = at;
   machine.heardAt = machine.at;
-  pieces.push(delta);
+  item.text += delta;
+  said.text += delta;
   snapshot.sequence = stamp.sequence;
   snapshot.time = stamp.timeText;
   return {
@@ -104,16 +102,6 @@ export function repeat(
     delta,
     native: { source, start, end, template, cuts },
   };
-}
-
-/** The texts of item and snapshot are brought up to date before anybody looks at them. */
-export function settleTexts(repetition: Repetition): void {
-  const { item, said, pieces } = repetition;
-  if (pieces.length === 0) return;
-  const text = pieces.join("");
-  item.text += text;
-  said.text += text;
-  repetition.pieces = [];
 }
 
 /** The event itself, for those who want it whole. */

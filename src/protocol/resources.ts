@@ -64,6 +64,12 @@ const Path = z
   .min(1)
   .refine((path) => !path.includes("\0"), "a path holds no NUL character");
 
+/** What a client keeps with a session: nobody else reads it. */
+const METADATA_BYTES = 65_536;
+const Metadata = z
+  .record(z.string(), z.unknown())
+  .refine((value) => JSON.stringify(value).length <= METADATA_BYTES, `at most ${METADATA_BYTES} characters as JSON`);
+
 export const CreateSession = z.strictObject({
   agent: z.string().min(1),
   model: z.string().min(1).optional(),
@@ -78,6 +84,10 @@ export const CreateSession = z.strictObject({
   watchdogMs: z.number().int().min(100).max(MAX_WATCHDOG_MS).optional(),
   unattended: Unattended.optional(),
   permissionRules: PermissionRules.optional(),
+  metadata: Metadata.optional(),
+  /** The session that this one belongs to. */
+  parentId: z.string().min(1).max(256).optional(),
+  archivedAt: z.iso.datetime().nullable().optional(),
   finishTodos: FinishTodos.optional(),
   nativeSessionId: z.string().min(1).optional(),
 });
@@ -91,6 +101,9 @@ export const UpdateSession = z.strictObject({
   permissionMode: PermissionMode.optional(),
   /** All of them: those that are not named are gone. */
   permissionRules: PermissionRules.optional(),
+  metadata: Metadata.optional(),
+  /** Put away by a person, and brought back with null. */
+  archivedAt: z.iso.datetime().nullable().optional(),
 });
 export type UpdateSession = z.infer<typeof UpdateSession>;
 
@@ -149,6 +162,9 @@ export const SessionSummary = z.object({
   updatedAt: z.string(),
   directory: z.string(),
   title: z.string().nullable(),
+  metadata: z.record(z.string(), z.unknown()).optional(),
+  parentId: z.string().optional(),
+  archivedAt: z.string().nullable().optional(),
   /** The same session's id on the OpenCode surface. */
   opencodeId: z.string().optional(),
 });

@@ -38,7 +38,7 @@ export function describeSession(state: State, conversation: Conversation): OpenC
     projectID: projectId(state.directory),
     directory: state.directory,
     path: "",
-    parentID: conversation.parentID ?? undefined,
+    parentID: conversation.parentID ?? state.parent ?? undefined,
     title: conversation.title,
     agent: conversation.agent ?? DEFAULT_MODE,
     model: defined({ id: modelID, providerID, variant: state.variant ?? undefined }),

@@ -16,6 +16,7 @@ import {
 } from "./conversations.ts";
 import { modelOf, tokensOf } from "./describe.ts";
 import { errorOf, messageOf } from "./errors.ts";
+import { openCodeSessionId } from "./ids.ts";
 import {
   closeSummary,
   closeText,
@@ -99,12 +100,13 @@ function render(rendering: Rendering, event: UniversalEvent): void {
 function onSessionStarted(rendering: Rendering, { data }: EventOf<"session.started">): void {
   const { state } = rendering;
   const root = rootOf(rendering);
-  const { agent, model, directory, mode, variant, title } = data.metadata;
+  const { agent, model, directory, mode, variant, title, parent_id: parent } = data.metadata;
   state.agent = agent;
   state.model = model;
   // A session that we opened says what was asked for; one that is only overheard does not.
   if (rendering.event.source === "daemon" && rendering.event.cause.rule === undefined) state.chosen = model;
   state.directory = directory ?? "";
+  if (typeof parent === "string") state.parent = openCodeSessionId(parent);
   if (typeof mode === "string") root.agent = mode;
   if (data.metadata.permission_mode === PLAN) root.agent = PLAN;
   if (typeof variant === "string") state.variant = variant;

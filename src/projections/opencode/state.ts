@@ -118,6 +118,8 @@ export interface State {
   chosen: string | null | undefined;
   variant: string | null;
   directory: string;
+  /** The session that this one belongs to, by OpenCode's id. */
+  parent: string | null;
   cost: number;
   tokens: OpenCodeTokens;
   revert: OpenCodeSession["revert"] | null;
@@ -163,6 +165,7 @@ export const start = (options: OpenCodeOptions): State => ({
   chosen: undefined,
   variant: null,
   directory: "",
+  parent: null,
   cost: 0,
   tokens: noTokens,
   revert: null,

@@ -66,6 +66,14 @@ export interface SessionPage {
   readonly nextCursor: string | null;
 }
 
+export interface AgentServer {
+  readonly url: string;
+  /** What every request to it needs. Never passed on. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Aborted when it has ended. */
+  readonly gone: AbortSignal;
+}
+
 /** The one door: commands enter here, events leave here. Every method throws `ApiError` for what a caller can fix. */
 export interface Sessions {
   create(id: SessionId, options: CreateSession): Promise<CreatedSession>;
@@ -135,6 +143,14 @@ export interface Sessions {
   /** Removes what `install` installed. */
   uninstall(agent: string): Promise<void>;
   install(agent: string, options: { readonly version?: string; readonly reinstall?: boolean }): Promise<void>;
+  /**
+   * The server of an agent that has one, started where nobody uses it yet: only for trusted folders. `onLine` hears
+   * what it says of no session.
+   */
+  agentServer(
+    agent: string,
+    options: { readonly directory: string; readonly onLine: (line: unknown) => void },
+  ): Promise<AgentServer>;
   prune(options: { readonly olderThanMs: number }): Promise<readonly SessionId[]>;
   /** Why nothing can be stored at the moment, in a sentence; null when all is well. */
   storageFailure(): string | null;

@@ -72,6 +72,7 @@ async function store(
       directory: create.directory ?? null,
       permission_mode: create.permissionMode ?? "default",
       tools: [],
+      ...defined({ parent_id: create.parentId }),
     };
     const title = create.title === undefined ? {} : { title: create.title };
     try {

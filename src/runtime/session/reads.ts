@@ -7,7 +7,7 @@ import type { SessionRecord, SessionSettings } from "../log/contract.ts";
 import { readEvents, readItems } from "../log/pages.ts";
 import type { Sessions } from "./contract.ts";
 import type { OpenSession, OpenSessions } from "./open-session.ts";
-import { detail, latestItems, summarise } from "./summary.ts";
+import { detail, keptWith, latestItems, summarise } from "./summary.ts";
 
 /** How many items a session is shown with. */
 const ITEMS = 200;
@@ -38,7 +38,9 @@ export function reads(table: OpenSessions): Reads {
       const { records, next } = await log.list({ ...filter, limit, before: placeOf(cursor) });
       const sessions = records.map(({ id, settings, summary }) => {
         const own = open.get(id);
-        return own === undefined ? summary : summarise({ id, settings, snapshot: own.session.snapshot() });
+        return own === undefined
+          ? { ...summary, ...keptWith(settings) }
+          : summarise({ id, settings, snapshot: own.session.snapshot() });
       });
       return { sessions, nextCursor: next === null ? null : String(next) };
     },

@@ -1,6 +1,7 @@
 /** Opens the one door to sessions (contract.ts): commands enter there, events leave there. */
 import { onlyAgent } from "../../core/default-agent.ts";
 import type { RuntimeOptions } from "../options.ts";
+import { openAgentServers } from "./agent-server.ts";
 import { answers, commands } from "./commands.ts";
 import type { Sessions } from "./contract.ts";
 import type { OpenSessions } from "./open-session.ts";
@@ -24,6 +25,7 @@ export async function openSessions(options: RuntimeOptions): Promise<Sessions> {
     throw error;
   }
   const timer = options.role === "daemon" && runtime.log.shared ? recoverRegularly(table) : null;
+  const servers = openAgentServers(runtime);
   let closing: Promise<void> | null = null;
   return {
     ...commands(table),
@@ -31,8 +33,9 @@ export async function openSessions(options: RuntimeOptions): Promise<Sessions> {
     ...reads(table),
     ...trustCommands(table),
     ...agents(runtime),
+    agentServer: servers.agentServer,
     close() {
-      closing ??= close(table, timer);
+      closing ??= servers.close().then(() => close(table, timer));
       return closing;
     },
   };

@@ -31,8 +31,13 @@ export function summarise({ id, settings, snapshot }: Described): SessionSummary
     updatedAt: snapshot.time,
     directory: create.directory ?? "",
     title: snapshot.title ?? create.title ?? null,
+    ...keptWith(settings),
   };
 }
+
+/** What clients keep with a session: as it is set now, whenever the summary was written. */
+export const keptWith = ({ create: { metadata, parentId, archivedAt } }: SessionSettings) =>
+  defined({ metadata, parentId, archivedAt });
 
 export function detail(described: Described & { readonly trusted: boolean }, items: readonly Item[]): SessionDetail {
   const { snapshot } = described;

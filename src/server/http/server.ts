@@ -1,5 +1,6 @@
 /** The HTTP server: who may enter, which route answers, and how errors are answered. Surfaces are mounted on it. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { Duplex } from "node:stream";
 import { getRequestListener, type HttpBindings } from "@hono/node-server";
 import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
 import { type Context, Hono, type Next } from "hono";
@@ -19,6 +20,22 @@ export interface Surface {
   readonly mount: (app: App, context: ServerContext) => void;
   /** Static files: they need no token, and a link on another site may lead to them. */
   readonly isStatic?: (path: string) => boolean;
+  /** WebSockets, where it has any. */
+  readonly sockets?: SocketSurface;
+}
+
+/** Connections that stop being HTTP: behind the same door, before a byte of them goes anywhere. */
+export interface SocketSurface {
+  readonly isAt: (url: string) => boolean;
+  /** Whether the request shows something that counts as the token. */
+  readonly isAllowed: (url: string) => boolean;
+  readonly connect: (upgrade: Upgrade, context: ServerContext) => Promise<void>;
+}
+
+export interface Upgrade {
+  readonly incoming: IncomingMessage;
+  readonly socket: Duplex;
+  readonly head: Buffer;
 }
 
 export interface Door {
@@ -61,10 +78,30 @@ export function createHttpServer(options: HttpOptions): Server {
     (incoming, outgoing) => void handleRequest(incoming, outgoing),
   );
   server.maxConnections = connections;
+  server.on("upgrade", (incoming: IncomingMessage, socket: Duplex, head: Buffer) => {
+    socket.on("error", () => socket.destroy());
+    upgrade({ incoming, socket, head }, options).catch((error: unknown) => {
+      const { status } = asApiError(error, { logger: options.context.logger, path: incoming.url ?? "" });
+      if (socket.writable) socket.end(`HTTP/1.1 ${status} Refused\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
+    });
+  });
   server.on("clientError", (_error, socket) => {
     if (socket.writable) socket.end("HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n");
   });
   return server;
+}
+
+async function upgrade(given: Upgrade, { door, surfaces, context }: HttpOptions): Promise<void> {
+  const { headers, url = "", method = "GET" } = given.incoming;
+  if (isLoopback(door.host)) checkHost(headers.host);
+  checkSite({ headers, method, allowed: door.corsOrigins, isStatic: false });
+  const sockets = surfaces.find((surface) => surface.sockets?.isAt(url) === true)?.sockets;
+  const { token, accepts } = door;
+  const shows = headers.authorization === undefined && sockets?.isAllowed(url) === true;
+  if (token !== null && !shows) checkToken(headers.authorization, { token, accepts });
+  const isSocket = headers.upgrade?.toLowerCase() === "websocket";
+  if (sockets === undefined || !isSocket) throw noRoute({ method, path: url });
+  await sockets.connect(given, context);
 }
 
 export function createApp({ door, context, routes, surfaces }: HttpOptions): App {
@@ -140,7 +177,7 @@ function allowOrigin(outgoing: ServerResponse, origin: string): void {
     "access-control-allow-headers",
     "Authorization, Content-Type, Idempotency-Key, Last-Event-ID, X-Opencode-Directory",
   );
-  outgoing.setHeader("access-control-expose-headers", "Franca-Prompt-Id");
+  outgoing.setHeader("access-control-expose-headers", "Franca-Prompt-Id, Link, X-Next-Cursor");
   outgoing.setHeader("access-control-max-age", "600");
 }
 

@@ -1,8 +1,17 @@
 /** What a repository says about itself: its branch from its own files, its changes from git, if there is one. */
+import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { git } from "../../runtime/git.ts";
 import type { OpenCodeCall } from "./route.ts";
+
+/** The root of the repository that a directory is in; null where it is in none. */
+export function repositoryOf(directory: string): string | null {
+  for (let at = directory; ; at = dirname(at)) {
+    if (existsSync(join(at, ".git"))) return at;
+    if (at === dirname(at)) return null;
+  }
+}
 
 export async function branchOf(directory: string): Promise<string | null> {
   const head = await readFile(join(directory, ".git", "HEAD"), "utf8").catch(() => null);

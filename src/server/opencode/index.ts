@@ -12,23 +12,28 @@ import { watchDeletions } from "./deletions.ts";
 import { document } from "./document.ts";
 import { eventRoutes, openEventStreams } from "./events.ts";
 import { fileRoutes } from "./files.ts";
-import { operations } from "./operations.ts";
+import { tableOf } from "./operations.ts";
+import { openPassThrough, type PassThrough } from "./pass-through.ts";
 import { permissionRoutes } from "./permissions.ts";
 import { promptRoutes } from "./prompts.ts";
 import { openCatalogue } from "./providers.ts";
 import {
   directoryOf,
   errorBody,
+  notImplemented,
   type OpenCodeAnswer,
   type OpenCodeCall,
   type OpenCodeContext,
   type OpenCodeRoute,
   readBody,
+  respond,
 } from "./route.ts";
 import { serverInfoRoutes } from "./server-info.ts";
 import { openSessionViews } from "./session-views.ts";
 import { sessionRoutes } from "./sessions.ts";
 import { sideRequestRoutes } from "./side-requests.ts";
+import { connectTerminal, terminalAt, ticketIn } from "./terminals.ts";
+import { tuiRoutes } from "./tui.ts";
 import { openTurns } from "./turns.ts";
 
 export interface OpenCodeSurfaceOptions extends Partial<OpenCodeOptions> {
@@ -49,15 +54,28 @@ export const openCodeRoutes: readonly OpenCodeRoute[] = [
   ...permissionRoutes,
   ...serverInfoRoutes,
   ...fileRoutes,
+  ...tuiRoutes,
 ];
 
+/** Every operation of OpenCode's API, and who answers it. */
+export const operationTable = tableOf(openCodeRoutes);
+
 export function openCodeSurface({ root = false, attachments, ...given }: OpenCodeSurfaceOptions): Surface {
+  let passThrough: PassThrough | null = null;
   return {
     name: "opencode",
     mount(app, context) {
       const own = { ...openContext(context, { ...defaultOptions, ...given }), attachments };
+      passThrough = own.passThrough;
       // `/opencode/@claude/…` is the same with another agent to begin with.
       for (const prefix of [`${MOUNT}/:scope{@[a-z0-9_-]+}`, MOUNT, ...(root ? [""] : [])]) mountAt(app, prefix, own);
+    },
+    sockets: {
+      isAt: (url) => terminalAt(url) !== null && (root || url.startsWith(`${MOUNT}/`)),
+      isAllowed: (url) => passThrough?.tickets.take(ticketIn(url)) === true,
+      async connect(upgrade, context) {
+        if (passThrough !== null) await connectTerminal(context, passThrough, upgrade);
+      },
     },
   };
 }
@@ -72,6 +90,7 @@ function openContext(context: ServerContext, options: OpenCodeOptions): Omit<Ope
     catalogue: openCatalogue(sessions),
     turns: openTurns({ views }),
     streams: openEventStreams({ views }),
+    passThrough: openPassThrough({ sessions, logger, announce: views.announce }),
   };
 }
 
@@ -79,15 +98,20 @@ function mountAt(app: App, prefix: string, context: OpenCodeContext): void {
   for (const route of openCodeRoutes)
     app.on(route.method, prefix + honoPath(route.path), (c) => answer(c, route, context));
   app.get(`${prefix}/doc`, () => respond(200, document(openCodeRoutes)));
-  const real = new Set(openCodeRoutes.map(({ method, path }) => `${method} ${path}`));
-  for (const operation of operations.filter((one) => !real.has(one))) {
+  for (const { operation, kind, why } of operationTable) {
     const [method = "", path = ""] = operation.split(" ");
-    app.on(method, prefix + honoPath(path), () => refuse(501, `${operation} is not supported by Franca.`));
+    const at = prefix + honoPath(path);
+    if (kind === "passed") app.on(method, at, (c) => answer(c, { operation, handle: null }, context));
+    if (kind === "socket") app.on(method, at, () => respond(426, upgradeRequired(operation)));
+    if (kind === "refused") app.on(method, at, () => notImplemented(`${operation}: ${why}`));
   }
-  if (prefix !== "") app.all(`${prefix}/*`, (c) => refuse(404, `There is no route ${c.req.method} ${c.req.path}.`));
+  if (prefix !== "") app.all(`${prefix}/*`, (c) => refuse(`There is no route ${c.req.method} ${c.req.path}.`));
 }
 
-async function answer(c: Context<Environment>, route: OpenCodeRoute, context: OpenCodeContext): Promise<Response> {
+/** A route of ours, or an operation that is only passed on. */
+type Answered = OpenCodeRoute | { readonly operation: string; readonly handle: null };
+
+async function answer(c: Context<Environment>, route: Answered, context: OpenCodeContext): Promise<Response> {
   const { incoming, outgoing } = c.env;
   const query = c.req.query();
   const params: Readonly<Record<string, string>> = c.req.param();
@@ -102,6 +126,11 @@ async function answer(c: Context<Environment>, route: OpenCodeRoute, context: Op
     body: (schema) => readBody(incoming, schema, { maxBytes: context.maxBodyBytes }),
   };
   try {
+    const operation = "operation" in route ? route.operation : `${route.method} ${route.path}`;
+    const request = { operation, hasOwn: route.handle !== null, rest: restOf(incoming.url ?? "", operation) };
+    const passed = await call.passThrough.pass(call, request);
+    if (passed !== null) return passed;
+    if (route.handle === null) return notImplemented(`${operation} needs OpenCode's own server.`);
     return await toResponse(await route.handle(call));
   } catch (error) {
     const known = asApiError(error, { logger: context.logger, path: c.req.path });
@@ -114,12 +143,25 @@ async function answer(c: Context<Environment>, route: OpenCodeRoute, context: Op
 async function toResponse(given: OpenCodeAnswer): Promise<Response> {
   if (given === "sent") return RESPONSE_ALREADY_SENT;
   if (given === "empty") return new Response(null, { status: 204 });
-  if ("pieces" in given) return new Response(await bodyOf(given.pieces), { headers });
+  if ("pieces" in given)
+    return new Response(await bodyOf(given.pieces), {
+      headers: { "content-type": "application/json", ...given.headers },
+    });
   return respond(given.status ?? 200, given.json);
 }
 
-const headers = { "content-type": "application/json" } as const;
-const respond = (status: number, body: unknown): Response => new Response(JSON.stringify(body), { status, headers });
+/** What stands for `*`, as it was sent: decoding it here would hide what it holds. */
+function restOf(url: string, operation: string): string {
+  const [, path = ""] = operation.split(" ");
+  if (!path.endsWith("/*")) return "";
+  const base = path.slice(0, -1);
+  const [sent = ""] = url.split("?");
+  return sent.slice(sent.indexOf(base) + base.length);
+}
 
-const refuse = (status: 404 | 501, message: string): Response =>
-  respond(status, { name: status === 404 ? "NotFoundError" : "NotImplemented", data: { message } });
+const upgradeRequired = (operation: string) => ({
+  name: "BadRequest",
+  data: { message: `${operation} is a WebSocket.`, kind: "Upgrade" },
+});
+
+const refuse = (message: string): Response => respond(404, { name: "NotFoundError", data: { message } });

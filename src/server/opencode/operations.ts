@@ -1,4 +1,30 @@
-/** Every operation of OpenCode 1.18's API. What is not among our routes answers 501, and the documentation says so. */
+/** Every operation of OpenCode 1.18's API, and who answers it: Franca, OpenCode's own server, or nobody, and why. */
+import { passed, refused, sockets } from "./pass-through-operations.ts";
+import type { OpenCodeRoute } from "./route.ts";
+
+export interface OperationEntry {
+  readonly operation: string;
+  /** `both`: by OpenCode's server where there is one, else by Franca. */
+  readonly kind: "ours" | "both" | "passed" | "socket" | "refused";
+  /** What differs from OpenCode, or why it is refused. */
+  readonly why: string;
+}
+
+const UNDONE = "Not supported yet.";
+
+/** The one table: routes, the documentation and the tests are made from it. */
+export function tableOf(routes: readonly OpenCodeRoute[]): readonly OperationEntry[] {
+  const own = new Map(routes.map(({ method, path, partial }) => [`${method} ${path}`, partial ?? ""]));
+  return [...new Set([...own.keys(), ...operations])].map((operation) => {
+    const why = own.get(operation);
+    const isPassed = operation in passed;
+    if (why !== undefined) return { operation, kind: isPassed ? "both" : "ours", why };
+    if (isPassed) return { operation, kind: "passed", why: "" };
+    if (sockets.includes(operation)) return { operation, kind: "socket", why: "" };
+    return { operation, kind: "refused", why: refused[operation] ?? UNDONE };
+  });
+}
+
 export const operations: readonly string[] = [
   "PUT /auth/{providerID}",
   "DELETE /auth/{providerID}",

@@ -5,6 +5,7 @@ import { ApiError } from "../../protocol/errors.ts";
 import { readJson } from "../http/request.ts";
 import type { ServerContext } from "../http/route.ts";
 import type { EventStreams } from "./events.ts";
+import type { PassThrough } from "./pass-through.ts";
 import type { Catalogue } from "./providers.ts";
 import type { SessionViews } from "./session-views.ts";
 import type { Turns } from "./turns.ts";
@@ -14,6 +15,8 @@ export interface OpenCodeContext extends ServerContext {
   readonly catalogue: Catalogue;
   readonly turns: Turns;
   readonly streams: EventStreams;
+  /** OpenCode's own server, for what is not about a conversation. */
+  readonly passThrough: PassThrough;
   /** Where files that come with prompts are kept. */
   readonly attachments: string;
 }
@@ -32,7 +35,7 @@ export interface OpenCodeCall extends OpenCodeContext {
 /** What a handler gives: a value to send as JSON, JSON in pieces, nothing (204), or the word that it has answered. */
 export type OpenCodeAnswer =
   | { readonly json: unknown; readonly status?: number }
-  | { readonly pieces: AsyncIterable<string> }
+  | { readonly pieces: AsyncIterable<string>; readonly headers?: Readonly<Record<string, string>> }
   | "empty"
   | "sent";
 
@@ -44,6 +47,15 @@ export interface OpenCodeRoute {
   readonly partial?: string;
   readonly handle: (call: OpenCodeCall) => Promise<OpenCodeAnswer>;
 }
+
+const JSON_HEADERS = { "content-type": "application/json" } as const;
+
+export const respond = (status: number, body: unknown): Response =>
+  new Response(JSON.stringify(body), { status, headers: JSON_HEADERS });
+
+/** What this server does not do, and why, in OpenCode's error shape. */
+export const notImplemented = (message: string): Response =>
+  respond(501, { name: "NotImplemented", data: { message } });
 
 export const json = (value: unknown): OpenCodeAnswer => ({ json: value });
 export const inPieces = (pieces: AsyncIterable<string>): OpenCodeAnswer => ({ pieces });

@@ -1,6 +1,6 @@
 /** Sessions: make, list, read, rename, delete, fork; their messages, children, todos and changed files. */
 import { randomBytes } from "node:crypto";
-import { basename } from "node:path";
+import { basename, resolve } from "node:path";
 import { z } from "zod";
 import { defined } from "../../core/defined.ts";
 import type { OpenCodeSession } from "../../dialects/opencode.ts";
@@ -16,17 +16,12 @@ import { ApiError } from "../../protocol/errors.ts";
 import { sessionId } from "../../protocol/ids.ts";
 import type { CreateSession, SessionSummary } from "../../protocol/resources.ts";
 import { allSessions } from "../../runtime/session/every-session.ts";
+import { created } from "./events.ts";
+import { repositoryOf } from "./git.ts";
 import { type Conversation, diffsOf, headOf, messageJson, messagesJson } from "./messages.ts";
 import { modeOptions, PLAN_MODE } from "./modes.ts";
-import {
-  inPieces,
-  json,
-  notSupported,
-  type OpenCodeAnswer,
-  type OpenCodeCall,
-  type OpenCodeRoute,
-  sessionMissing,
-} from "./route.ts";
+import { inPieces, json, type OpenCodeAnswer, type OpenCodeCall, type OpenCodeRoute, sessionMissing } from "./route.ts";
+import { isWithin } from "./served-directory.ts";
 import type { SessionView } from "./session-view.ts";
 
 const LIST_LIMIT = 100;
@@ -47,24 +42,20 @@ const Create = z.looseObject({
     .looseObject({ providerID: z.string(), id: z.string().optional(), modelID: z.string().optional() })
     .optional(),
   permission: Rules.optional(),
+  metadata: z.record(z.string(), z.unknown()).optional(),
 });
 
 export const sessionRoutes: readonly OpenCodeRoute[] = [
   {
     method: "POST",
     path: "/session",
-    partial: "No `parentID`; permission rules that the agent would not ask about are refused.",
+    partial: "Permission rules that the agent would not ask about are refused.",
     handle: create,
   },
   { method: "GET", path: "/session", handle: list },
   { method: "GET", path: "/session/status", handle: statuses },
   { method: "GET", path: "/session/{sessionID}", handle: async (call) => json(await infoOf(call, await viewOf(call))) },
-  {
-    method: "PATCH",
-    path: "/session/{sessionID}",
-    partial: "Archiving is refused.",
-    handle: rename,
-  },
+  { method: "PATCH", path: "/session/{sessionID}", handle: rename },
   { method: "DELETE", path: "/session/{sessionID}", handle: remove },
   { method: "GET", path: "/session/{sessionID}/children", handle: children },
   { method: "GET", path: "/session/{sessionID}/todo", handle: todos },
@@ -110,13 +101,14 @@ function freshId(): string {
 
 async function create(call: OpenCodeCall): Promise<OpenCodeAnswer> {
   const body = await call.body(Create);
-  if (body.parentID !== undefined) throw notSupported("A session cannot be made below another: subagents do that.");
+  const parent = body.parentID === undefined ? null : await viewOf({ ...call, params: { sessionID: body.parentID } });
   await call.views.ready();
   const id = sessionId(freshId());
   const options = createOptions(call, body);
   const mode = await modeOptions(call.sessions, body.agent, options.agent);
-  const created = await call.sessions.create(id, { ...options, ...mode });
-  if (!created.healthy) call.logger.warn("opencode.session_unhealthy", { id, error: created.error });
+  const below = defined({ parentId: parent?.id });
+  const made = await call.sessions.create(id, { ...options, ...mode, ...below });
+  if (!made.healthy) call.logger.warn("opencode.session_unhealthy", { id, error: made.error });
   const view = await call.views.find(id);
   if (view === null) throw sessionMissing(id);
   return json(await infoOf(call, view));
@@ -133,27 +125,44 @@ function createOptions(call: OpenCodeCall, body: z.infer<typeof Create>): Create
       variant: variant === "default" ? undefined : variant,
       title: body.title === "" ? undefined : body.title,
       permissionRules: body.permission,
+      metadata: body.metadata,
     }),
   };
 }
 
 async function list(call: OpenCodeCall): Promise<OpenCodeAnswer> {
-  const { roots, start, search, limit, scope } = call.query;
+  const { roots, start, search, limit } = call.query;
   await call.views.ready();
   const open = new Map(call.views.open().map((view) => [view.id, view]));
-  const everywhere = scope === "global" || scope === "all";
-  const here = everywhere ? {} : { directory: call.directory };
-  const found = (await allSessions(call.sessions, here))
-    .filter(({ ended }) => !ended)
+  const found = (await sessionsHere(call))
+    .filter(({ ended, parentId }) => !ended && (roots !== "true" || parentId === undefined))
     .flatMap((summary) => {
       const view = open.get(sessionId(summary.sessionId));
-      return view === undefined || roots === "true" ? [describe(summary, view)] : describeAll(summary, view);
+      if (view === undefined || roots === "true") return [withKept(describe(summary, view), summary)];
+      return describeAll(summary, view).map((info) => (info.id === view.openCodeId ? withKept(info, summary) : info));
     })
     .filter(({ time }) => start === undefined || (time?.updated ?? 0) >= Number(start))
     .filter(({ title }) => search === undefined || (title ?? "").toLowerCase().includes(search.toLowerCase()))
     .sort((one, other) => (other.time?.updated ?? 0) - (one.time?.updated ?? 0));
   const most = limit === undefined ? LIST_LIMIT : Math.max(0, Number(limit));
   return json(found.slice(0, Number.isNaN(most) ? LIST_LIMIT : most));
+}
+
+/**
+ * The sessions of a directory; with `scope=project` those of its repository, and of its `path` where one is named; from
+ * a repository's root also those of its subdirectories.
+ */
+export async function sessionsHere(call: OpenCodeCall): Promise<readonly SessionSummary[]> {
+  const { scope, path } = call.query;
+  if (scope === "global" || scope === "all") return allSessions(call.sessions);
+  const root = repositoryOf(call.directory);
+  if (root === null || (scope !== "project" && root !== call.directory)) {
+    return allSessions(call.sessions, { directory: call.directory });
+  }
+  const from = scope === "project" && path !== undefined && path !== "" ? resolve(root, path) : root;
+  return (await allSessions(call.sessions)).filter(
+    ({ directory }) => isWithin(directory, from) && repositoryOf(directory) === root,
+  );
 }
 
 async function statuses(call: OpenCodeCall): Promise<OpenCodeAnswer> {
@@ -170,8 +179,21 @@ export async function infoOf(
   const known = view.now.store.sessions.get(id ?? view.openCodeId)?.info ?? null;
   const session = await call.sessions.get(view.id, { limit: 0 });
   const isRoot = id === undefined || id === view.openCodeId;
-  const rules = isRoot && session.permissionRules.length > 0 ? { permission: session.permissionRules } : {};
-  return { ...(known ?? describe(session, view)), ...rules };
+  if (!isRoot && known !== null) return known;
+  const rules = session.permissionRules.length > 0 ? { permission: session.permissionRules } : {};
+  return { ...withKept(known ?? describe(session, view), session), ...rules };
+}
+
+/** With what clients keep with a session, which is not in its log. */
+function withKept(info: OpenCodeSession, { metadata, archivedAt, parentId }: SessionSummary): OpenCodeSession {
+  const { time } = info;
+  const parentID = parentId === undefined ? undefined : openCodeSessionId(parentId);
+  const archived = typeof archivedAt === "string" ? Date.parse(archivedAt) : undefined;
+  return {
+    ...info,
+    ...defined({ metadata, parentID }),
+    ...(time === undefined || archived === undefined ? {} : { time: { ...time, archived } }),
+  };
 }
 
 function describe(summary: SessionSummary, view: SessionView | undefined): OpenCodeSession {
@@ -202,22 +224,28 @@ function describeAll(summary: SessionSummary, view: SessionView): OpenCodeSessio
 
 const Patch = z.looseObject({
   title: z.string().optional(),
-  time: z.looseObject({ archived: z.number().optional() }).optional(),
+  time: z.looseObject({ archived: z.number().nullable().optional() }).optional(),
+  metadata: z.record(z.string(), z.unknown()).optional(),
   permission: Rules.optional(),
 });
 
 async function rename(call: OpenCodeCall): Promise<OpenCodeAnswer> {
   const view = await viewOf(call);
-  const { title, time, permission } = await call.body(Patch);
-  if (time?.archived !== undefined)
-    throw notSupported("A session cannot be archived here; delete it, or end it on /v1.");
+  const { title, time, permission, metadata } = await call.body(Patch);
   // As in OpenCode, rules are added to those there are: the last one that matches counts.
   const { permissionRules: known } = await call.sessions.get(view.id, { limit: 0 });
   const permissionRules = permission === undefined ? undefined : [...known, ...permission];
-  await call.sessions.update(view.id, defined({ title, permissionRules }));
-  const info = await infoOf(call, view);
-  return json(title === undefined ? info : { ...info, title });
+  const archivedAt = time?.archived === undefined ? undefined : archiveTime(time.archived);
+  await call.sessions.update(view.id, defined({ title, permissionRules, metadata, archivedAt }));
+  const info = { ...(await infoOf(call, view)), ...defined({ title }) };
+  // These are not in the log: clients hear of them here.
+  const isQuiet = metadata === undefined && archivedAt === undefined && permission === undefined;
+  if (!isQuiet) call.views.announce(created("session.updated", { sessionID: info.id, info }), view.now.state);
+  return json(info);
 }
+
+const archiveTime = (archived: number | null): string | null =>
+  archived === null || archived <= 0 ? null : new Date(archived).toISOString();
 
 async function remove(call: OpenCodeCall): Promise<OpenCodeAnswer> {
   const view = await viewOf(call);
@@ -228,7 +256,10 @@ async function remove(call: OpenCodeCall): Promise<OpenCodeAnswer> {
 async function children(call: OpenCodeCall): Promise<OpenCodeAnswer> {
   const view = await viewOf(call);
   const infos = [...view.now.store.sessions.values()].flatMap(({ info }) => info ?? []);
-  return json(infos.filter(({ parentID }) => parentID === call.params.sessionID));
+  const below = infos.filter(({ parentID }) => parentID === call.params.sessionID);
+  const made = (await allSessions(call.sessions)).filter(({ parentId }) => parentId === view.id);
+  const isRoot = call.params.sessionID === view.openCodeId;
+  return json([...below, ...(isRoot ? made.map((one) => withKept(describe(one, undefined), one)) : [])]);
 }
 
 async function todos(call: OpenCodeCall): Promise<OpenCodeAnswer> {
@@ -260,9 +291,17 @@ async function fork(call: OpenCodeCall): Promise<OpenCodeAnswer> {
   }
   const into = sessionId(freshId());
   await call.sessions.fork(view.id, into, at === undefined ? {} : { at });
+  const { title } = await infoOf(call, view, view.openCodeId);
+  await call.sessions.update(into, { title: forkTitle(title ?? "") });
   const forked = await call.views.find(into);
   if (forked === null) throw sessionMissing(into);
   return json(await infoOf(call, forked, forked.openCodeId));
+}
+
+/** As OpenCode names forks: the first, and those of forks. */
+function forkTitle(title: string): string {
+  const [, name, count] = /^(.+) \(fork #(\d+)\)$/.exec(title) ?? [];
+  return name === undefined ? `${title} (fork #1)` : `${name} (fork #${Number(count) + 1})`;
 }
 
 /** A title for a session that nobody has named, from what was asked first. */

@@ -21,6 +21,8 @@ export interface Receiver {
 }
 
 export interface Connection {
+  /** Of a server: where it is, and what a request needs to be let in. */
+  readonly address?: { readonly url: string; readonly headers: Readonly<Record<string, string>> };
   /** Answers to requests go to `asker`, where several share the connection. */
   readonly perform: (send: Send, asker?: Receiver) => void;
   readonly resume: () => void;

@@ -73,6 +73,7 @@ export async function openHttp(launch: HttpLaunch, opening: Opening): Promise<Co
     perform: (send, asker = receiver) => void perform({ send, server, headers, asker, signal: closing.signal, stop }),
     resume: flow.open,
     stop,
+    address: { url: server.url, headers },
   };
 }
 

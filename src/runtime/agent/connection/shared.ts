@@ -16,6 +16,7 @@ const NOBODY = "";
 
 interface Member {
   readonly receiver: Receiver;
+  readonly onLine: ((line: unknown) => void) | undefined;
   behind: boolean;
 }
 
@@ -35,6 +36,8 @@ export interface Joining {
   /** Sessions that name the same one share it. */
   readonly key: string;
   readonly receiver: Receiver;
+  /** Hears every line, also those that concern no session. */
+  readonly onLine?: (line: unknown) => void;
   /** The thread it goes on with, where that is known. */
   readonly thread: string | null;
   readonly open: (receiver: Receiver) => Promise<Connection>;
@@ -83,8 +86,8 @@ export function openPool(): Pool {
     async join(joining) {
       const known = pool.get(joining.key);
       const shared = known ?? openShared(pool, joining);
-      const { session, receiver, thread } = joining;
-      shared.members.set(session, { receiver, behind: false });
+      const { session, receiver, thread, onLine } = joining;
+      shared.members.set(session, { receiver, onLine, behind: false });
       try {
         const connection = await shared.connection;
         if (thread !== null) own(shared.routes, { thread, session });
@@ -138,6 +141,7 @@ function deliver(shared: Shared, heard: Heard): boolean {
     for (const line of heard.text.split("\n")) if (line.trim() !== "") deliver(shared, parseLine(line));
     return !isBehind(shared);
   }
+  if (heard.type === "line") for (const { onLine } of shared.members.values()) onLine?.(heard.value);
   if (heard.type !== "line" || route === null) return deliverToAll(shared, heard);
   // A thread nobody has claimed yet waits: the answer that names its session's thread may be one line behind.
   const { root: _root, ...place } = route(heard.value);
@@ -189,6 +193,7 @@ function memberOf(
     },
     resume,
     stop: connection.stop,
+    ...(connection.address === undefined ? {} : { address: connection.address }),
     own(thread) {
       for (const routed of own(shared.routes, { thread, session })) give(shared, routed);
     },
