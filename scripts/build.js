@@ -55,12 +55,15 @@ const nodeBuild = {
   entryPoints: entries({ cli: "src/cli/main.ts", server: "src/server/index.ts" }),
 };
 
-// One file, loaded whole at its start: it must do its work even when the package was replaced meanwhile.
+// One file each, loaded whole at its start: it must do its work even when the package was replaced meanwhile.
 const guardBuild = {
   ...shared,
   platform: "node",
   minifySyntax: true,
-  entryPoints: entries({ guard: "src/runtime/guard/program.ts" }),
+  entryPoints: entries({
+    guard: "src/runtime/guard/program.ts",
+    "checkpoint-worker": "src/runtime/log/sqlite/checkpoint-worker.ts",
+  }),
 };
 
 // Browser-safe: an import of a Node module fails the build. zod stays outside, so that schemas can be combined.

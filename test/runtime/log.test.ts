@@ -297,6 +297,25 @@ describe("sqlite", () => {
     await log.close();
   });
 
+  test("a busy log is checkpointed without a quiet moment, and leaves nothing behind when it is closed", async () => {
+    const log = openLog();
+    await create(log, a);
+    const file = join(folder, LOG_FILE);
+    const empty = statSync(file).size;
+    // One append follows the other, so there is no quiet moment.
+    let first = 1;
+    const append = () => {
+      first += 10;
+      return log.append(entry(a, first - 10, first - 1));
+    };
+    const deadline = performance.now() + 30_000;
+    while (statSync(file).size < empty + 100_000 && performance.now() < deadline) await append();
+    expect(statSync(file).size).toBeGreaterThanOrEqual(empty + 100_000);
+    expect((await log.read(a, { after: first - 2, maxBytes: 1 }))[0]?.last).toBe(first - 1);
+    await log.close();
+    expect(statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0).toBe(0);
+  });
+
   test("work is independent of the offset and of the length", async () => {
     const log = openLog();
     await create(log, a);

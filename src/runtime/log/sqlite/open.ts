@@ -6,6 +6,8 @@ import type { SessionId } from "../../../protocol/ids.ts";
 import { openCodec } from "../codec/codec.ts";
 import type { EventLog } from "../contract.ts";
 import { openAppender } from "./append.ts";
+import { checkpointWal } from "./checkpoint.ts";
+import { openCheckpointer } from "./checkpointer.ts";
 import { type Database, openDatabase, storageError } from "./database.ts";
 import { projections } from "./projections.ts";
 import { reading } from "./read.ts";
@@ -19,8 +21,6 @@ const DELETED_ROWS = 50;
 const FREED_PAGES = 1_000;
 /** Sessions that have something to store try more often than this. */
 const RETRY_MS = 5_000;
-/** After the last commit. */
-const QUIET_MS = 250;
 
 export interface SqliteOptions {
   readonly folder: string;
@@ -39,8 +39,8 @@ export function openSqliteLog({ folder, durability, version, maxBytes }: SqliteO
   if (maxBytes !== undefined) limit(database, maxBytes);
   const codec = openCodec();
   const appender = openAppender(store, { version, codec });
-  const housekeeping = keepHouse(database);
-  appender.onCommitted(housekeeping.touch);
+  const checkpointer = openCheckpointer(database, file);
+  appender.onCommitted(checkpointer.touch);
   let dataVersion = pragma(database, "data_version");
   let closed = false;
 
@@ -74,7 +74,7 @@ export function openSqliteLog({ folder, durability, version, maxBytes }: SqliteO
       if (closed) return;
       appender.flush();
       closed = true;
-      housekeeping.stop();
+      await checkpointer.stop();
       checkpointWal(database, "TRUNCATE");
       database.close();
     },
@@ -106,35 +106,6 @@ function open({ folder, file, durability }: Pick<SqliteOptions, "folder" | "dura
   } catch (error) {
     database?.close();
     throw storageError(file, error);
-  }
-}
-
-/** A checkpoint of the -wal file waits for the disk, twice: it is done when nobody else is waiting. */
-function keepHouse(database: Database): { readonly touch: () => void; readonly stop: () => void } {
-  let timer: NodeJS.Timeout | null = null;
-  let touchedAt = 0;
-  const look = (): void => {
-    const left = touchedAt + QUIET_MS - performance.now();
-    timer = left > 0 ? setTimeout(look, left).unref() : null;
-    if (timer === null) checkpointWal(database, "PASSIVE");
-  };
-  return {
-    touch() {
-      touchedAt = performance.now();
-      timer ??= setTimeout(look, QUIET_MS).unref();
-    },
-    stop() {
-      if (timer !== null) clearTimeout(timer);
-    },
-  };
-}
-
-/** Moves everything into the main file. With others reading, or no room, it is left to the next checkpoint. */
-function checkpointWal(database: Database, how: "PASSIVE" | "TRUNCATE"): void {
-  try {
-    database.exec(`PRAGMA wal_checkpoint(${how})`);
-  } catch {
-    // What is in the -wal file is stored just as well.
   }
 }
 

@@ -9,10 +9,10 @@ const APPLICATION_ID = 0x46726e63;
 const CHECKED_BYTES = 16 * 1024 * 1024;
 
 /**
- * The -wal file is checkpointed in quiet moments (sqlite/open.ts); where there are none, at 16 MiB. That
- * waits for the disk: a larger file would make deltas wait longer, a smaller one would make them wait more often.
+ * The -wal file is checkpointed in quiet moments, or by a thread (checkpointer.ts); where neither is to be had, at 16
+ * MiB. That waits for the disk: a larger file would make deltas wait longer, a smaller one more often.
  */
-const WAL_PAGES = 2_048;
+export const WAL_PAGES = 2_048;
 /** After that it is cut back to this. */
 const WAL_KEPT_BYTES = 16 * 1024 * 1024;
 

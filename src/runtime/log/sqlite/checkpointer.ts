@@ -1,0 +1,136 @@
+/**
+ * Decides when the -wal file is checkpointed, which waits for the disk, twice. A small one is checkpointed in a quiet
+ * moment; where there is none, a thread with a connection of its own does it (checkpoint-worker.ts).
+ */
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { Worker } from "node:worker_threads";
+import { packageFolder } from "../../package-folder.ts";
+import { checkpointWal } from "./checkpoint.ts";
+import type { Database } from "./database.ts";
+import { WAL_PAGES } from "./schema.ts";
+
+/** After the last commit. */
+const QUIET_MS = 250;
+/** So many commits without a quiet moment are work for the thread; one writes some pages of 8 KiB. */
+const BUSY_COMMITS = 100;
+/** While there is a thread, appending checkpoints only what the thread cannot keep up with: 64 MiB. */
+const WORKER_WAL_PAGES = 8_192;
+/** A thread that has nothing to do is ended. */
+const IDLE_MS = 10_000;
+/** For a thread that is asked to end while it waits for the disk. */
+const END_MS = 2_000;
+
+export interface Checkpointer {
+  /** Something was committed. */
+  readonly touch: () => void;
+  /** Ends the thread. */
+  readonly stop: () => Promise<void>;
+}
+
+interface State {
+  readonly database: Database;
+  readonly file: string;
+  worker: Worker | null;
+  /** The thread could not be started: it is not tried again. */
+  broken: boolean;
+  /** The thread was asked and has not answered. */
+  asked: boolean;
+  commits: number;
+  touchedAt: number;
+  timer: NodeJS.Timeout | null;
+}
+
+export function openCheckpointer(database: Database, file: string): Checkpointer {
+  const state: State = {
+    database,
+    file,
+    worker: null,
+    broken: false,
+    asked: false,
+    commits: 0,
+    touchedAt: 0,
+    timer: null,
+  };
+  return {
+    touch() {
+      state.touchedAt = performance.now();
+      state.commits += 1;
+      state.timer ??= setTimeout(() => look(state), QUIET_MS).unref();
+      if (state.commits >= BUSY_COMMITS) askWorker(state);
+    },
+    async stop() {
+      if (state.timer !== null) clearTimeout(state.timer);
+      state.broken = true;
+      await endWorker(state);
+    },
+  };
+}
+
+function look(state: State): void {
+  const silent = performance.now() - state.touchedAt;
+  const wait = silent < QUIET_MS ? QUIET_MS - silent : state.worker === null ? null : IDLE_MS - silent;
+  state.timer = wait === null || wait <= 0 ? null : setTimeout(() => look(state), wait).unref();
+  if (silent < QUIET_MS) return;
+  if (state.commits > 0) {
+    if (state.worker === null) checkpointWal(state.database, "PASSIVE");
+    else askWorker(state);
+    state.commits = 0;
+  }
+  if (silent >= IDLE_MS) void endWorker(state);
+}
+
+function askWorker(state: State): void {
+  if (state.asked || state.broken) return;
+  state.worker ??= startWorker(state);
+  if (state.worker === null) return;
+  state.asked = true;
+  state.commits = 0;
+  state.worker.postMessage("checkpoint");
+}
+
+function startWorker(state: State): Worker | null {
+  const program = join(packageFolder(), "dist", "checkpoint-worker.js");
+  if (!existsSync(program)) {
+    state.broken = true;
+    return null;
+  }
+  const resourceLimits = { maxOldGenerationSizeMb: 16, maxYoungGenerationSizeMb: 2 };
+  const worker = new Worker(program, { workerData: { file: state.file }, resourceLimits });
+  worker.unref();
+  worker.on("message", () => {
+    state.asked = false;
+  });
+  worker.on("error", () => {
+    state.broken = true;
+  });
+  worker.on("exit", () => {
+    if (state.worker !== worker) return;
+    state.worker = null;
+    state.asked = false;
+    checkpointAfter(state.database, WAL_PAGES);
+  });
+  checkpointAfter(state.database, WORKER_WAL_PAGES);
+  return worker;
+}
+
+async function endWorker({ worker }: State): Promise<void> {
+  if (worker === null) return;
+  await new Promise<void>((resolve) => {
+    const timer = setTimeout(() => void worker.terminate(), END_MS);
+    worker.once("exit", () => {
+      clearTimeout(timer);
+      resolve();
+    });
+    worker.ref();
+    worker.postMessage("close");
+  });
+}
+
+function checkpointAfter(database: Database, pages: number): void {
+  try {
+    database.exec(`PRAGMA wal_autocheckpoint = ${pages}`);
+  } catch {
+    // The database was closed meanwhile.
+  }
+}
