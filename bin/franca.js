@@ -10,7 +10,7 @@ if (process.platform === "win32") {
   fail("Franca runs on Linux and macOS. On Windows, use it inside WSL.");
 } else if (nodeIsTooOld) {
   fail(`Franca needs Node 20.19, 22.13 or later; this is ${process.versions.node}.`);
-} else if (["--version", "-V"].includes(process.argv[2])) {
+} else if (["--version", "-v", "-V"].includes(process.argv[2])) {
   console.log(JSON.parse(readFileSync(here("../package.json"), "utf8")).version);
 } else if (!existsSync(here("../dist/cli.js"))) {
   fail("Franca is not built yet. In its folder, run: npm ci && npm run build");

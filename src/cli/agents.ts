@@ -1,8 +1,10 @@
 /** `franca agents`: which agents are here, and installing one. */
 import { type Command, Option } from "commander";
+import { adapterFor } from "../adapters/index.ts";
 import { defined } from "../core/defined.ts";
 import type { AgentSummary } from "../protocol/resources.ts";
 import { addDoorOptions, openDoor } from "./door.ts";
+import { loginAdvice } from "./login-advice.ts";
 import { printJson, table } from "./table.ts";
 
 interface InstallFlags {
@@ -20,7 +22,7 @@ export function define(command: Command): void {
       try {
         const agents = await door.agents();
         if (flags.json === true) return printJson({ agents });
-        process.stdout.write(table([["AGENT", "NAME", "INSTALLED", "CREDENTIALS", "PATH"], ...agents.map(row)]));
+        process.stdout.write(table([["AGENT", "INSTALLED", "LOGIN", "WHAT TO DO"], ...agents.map(row)]));
       } finally {
         await door.close();
       }
@@ -44,15 +46,36 @@ export function define(command: Command): void {
         await door.close();
       }
     });
-  command.addHelpText("after", "\nExamples:\n  $ franca agents list\n  $ franca agents install codex");
+  addDoorOptions(command.command("uninstall"))
+    .argument("<agent>")
+    .description("remove an agent that Franca installed")
+    .action(async (agent: string, flags: object) => {
+      const door = await openDoor({ flags: { ...flags }, env: process.env });
+      try {
+        await door.uninstall(agent);
+        process.stdout.write(`${agent} is uninstalled.\n`);
+      } finally {
+        await door.close();
+      }
+    });
+  command.addHelpText("after", "\nExamples:\n  $ franca agents\n  $ franca agents install codex");
 }
 
 const at = (agent: AgentSummary | undefined): string => (agent?.path === undefined ? "" : ` at ${agent.path}`);
 
-const row = ({ id, name, installed, version, credentialsAvailable, path }: AgentSummary): string[] => [
-  id,
-  name,
-  installed ? (version ?? "yes") : "no",
-  credentialsAvailable ? "found" : "not found",
-  path ?? "",
+const row = (agent: AgentSummary): string[] => [
+  agent.isDefault === true ? `${agent.id} (default)` : agent.id,
+  agent.installed ? (agent.version ?? "yes") : "no",
+  agent.credentialsAvailable ? "found" : "missing",
+  advice(agent),
 ];
+
+/** What is missing before it can run. */
+function advice({ id, installed, credentialsAvailable }: AgentSummary): string {
+  const adapter = adapterFor(id);
+  if (!installed) {
+    const how = adapter?.binary?.install;
+    return how?.kind === "other" ? how.advice : `franca agents install ${id}`;
+  }
+  return credentialsAvailable || adapter === null ? "" : loginAdvice(adapter);
+}

@@ -1,5 +1,7 @@
 /** `franca attach`: follow a session in the terminal and send prompts to it, beside other clients. */
 import type { Command } from "commander";
+import { oneLine } from "../projections/text/index.ts";
+import { ApiError } from "../protocol/errors.ts";
 import type { UniversalEvent } from "../protocol/events.ts";
 import type { SessionDetail } from "../protocol/resources.ts";
 import { openAnswering } from "./answering.ts";
@@ -7,41 +9,48 @@ import { addDoorOptions, type Door, openDoor } from "./door.ts";
 import { type Keyboard, openKeyboard } from "./keyboard.ts";
 import type { Output } from "./output.ts";
 import type { TextOutput } from "./output-text.ts";
+import { sessionNamed, shortId } from "./session-id.ts";
 import { onSignals } from "./signals.ts";
 
 /** How many events of the past are shown. */
 const HISTORY = 500;
+const QUEUED_WIDTH = 60;
+const STATUS_WIDTH = 50;
 
 export function define(command: Command): void {
   addDoorOptions(command)
-    .argument("<id>", "the session")
-    .addHelpText(
-      "after",
-      `
-Type a line to send it as a prompt. Ctrl-C stops the running turn, and quits when nothing runs; Ctrl-D quits.
-
-Example:
-  $ franca attach 7f3c…`,
-    )
+    .argument("<id>", "the session, by its id or the beginning of it")
+    .addHelpText("after", `\n${HELP}\n\nExamples:\n  $ franca attach 7f3c`)
     .action((id: string, flags: object) => attach(id, flags));
 }
 
-async function attach(id: string, flags: object): Promise<void> {
+const HELP = `Type a line and press Enter to send it as a prompt; while a turn runs, it is queued. Arrow up shows former prompts.
+  /help   show this
+  /abort  stop the running turn (Ctrl-C)
+  /quit   leave; the session continues (Ctrl-D, or Ctrl-C while nothing runs)
+Every other line that begins with / is sent to the agent.`;
+
+async function attach(named: string, flags: object): Promise<void> {
   const door = await openDoor({ flags: { ...flags }, env: process.env });
   const stopping = new AbortController();
+  const id = await sessionNamed(door, named);
   const session = await door.get(id);
   const { status, lastSequence } = session;
-  const color = process.stdout.isTTY && process.env.NO_COLOR === undefined;
-  const output = await openOutput({ color });
-  const keyboard = openKeyboard({ onInterrupt: () => follow.interrupt() });
+  const past = await pastOf({ door, id, lastSequence });
+  const keyboard = openKeyboard({ onInterrupt: () => follow.interrupt(), history: promptsIn(past) });
+  const output = await openOutput(keyboard);
+  output.setDirectory?.(session.directory);
   const follow = openFollow({ door, id, output, keyboard, stopping, running: status !== "idle" });
   const release = onSignals({ interrupt: follow.interrupt, terminate: () => stopping.abort() });
+  const ticking = process.stdin.isTTY ? setInterval(() => keyboard.setStatus(follow.status()), STATUS_MS) : undefined;
   try {
-    await showHistory({ door, id, lastSequence, output });
+    if (past.offset > 0) process.stderr.write(`… ${past.offset} earlier events\n`);
+    output.past(past.events);
     if (process.stdin.isTTY) output.say(greeting(session));
     follow.answer(session);
     await Promise.all([readPrompts({ keyboard, follow, stopping }), follow.events(lastSequence)]);
   } finally {
+    clearInterval(ticking);
     keyboard.close();
     release();
     output.end(null);
@@ -49,38 +58,49 @@ async function attach(id: string, flags: object): Promise<void> {
   }
 }
 
-const greeting = ({ sessionId, agent, status }: SessionDetail): string =>
-  `${sessionId} · ${agent} · ${status}. Type a prompt; Ctrl-C stops a turn and quits when none runs, Ctrl-D quits.`;
+/** How often the seconds before the input line change. */
+const STATUS_MS = 1_000;
 
-const openOutput = async ({ color }: { color: boolean }): Promise<TextOutput> => {
+const greeting = ({ sessionId, agent, status }: SessionDetail): string =>
+  `${shortId(sessionId)} · ${agent} · ${status}. Type a prompt, or /help.`;
+
+/** On a terminal everything is written above the input line, in whole lines. */
+const openOutput = async ({ print }: Keyboard): Promise<TextOutput> => {
   const { openTextOutput } = await import("./output-text.ts");
-  return openTextOutput({
-    stdout: process.stdout,
-    stderr: process.stderr,
-    color,
-    prompts: !process.stdin.isTTY,
-    agent: "",
-  });
+  const { stdin, stdout, stderr } = process;
+  const isScreen = stdin.isTTY && stdout.isTTY && stderr.isTTY;
+  const color = stdout.isTTY && process.env.NO_COLOR === undefined;
+  const shared = { color, prompts: !stdin.isTTY, agent: "" };
+  if (!isScreen) return openTextOutput({ stdout, stderr, ...shared });
+  const answer = { write: print, isTTY: true, columns: stdout.columns };
+  return openTextOutput({ stdout: answer, stderr: { write: print }, ...shared });
 };
 
 interface Past {
-  readonly door: Door;
-  readonly id: string;
-  readonly lastSequence: number;
-  readonly output: TextOutput;
+  readonly offset: number;
+  readonly events: readonly UniversalEvent[];
 }
 
-async function showHistory({ door, id, lastSequence, output }: Past): Promise<void> {
-  const offset = Math.max(0, lastSequence - HISTORY);
-  const { events } = await door.events(id, { offset, limit: HISTORY, includeRaw: false });
-  if (offset > 0) process.stderr.write(`… ${offset} earlier events\n`);
-  output.past(events.filter(({ sequence }) => sequence <= lastSequence));
+async function pastOf(at: { door: Door; id: string; lastSequence: number }): Promise<Past> {
+  const offset = Math.max(0, at.lastSequence - HISTORY);
+  const { events } = await at.door.events(at.id, { offset, limit: HISTORY, includeRaw: false });
+  return { offset, events: events.filter(({ sequence }) => sequence <= at.lastSequence) };
 }
+
+/** The newest first, as the arrow keys find them. */
+const promptsIn = ({ events }: Past): string[] =>
+  events
+    .flatMap((event) => {
+      if (event.type !== "item.completed" || event.data.item.role !== "user") return [];
+      const [part] = event.data.item.content;
+      return part?.type === "text" && !part.text.includes("\n") ? [part.text] : [];
+    })
+    .reverse();
 
 interface FollowOptions {
   readonly door: Door;
   readonly id: string;
-  readonly output: Output;
+  readonly output: TextOutput;
   readonly keyboard: Keyboard;
   readonly stopping: AbortController;
   readonly running: boolean;
@@ -91,7 +111,11 @@ interface Follow {
   /** What was asked before we came, and still waits. */
   readonly answer: (session: SessionDetail) => void;
   readonly interrupt: () => void;
+  readonly abort: () => void;
   readonly send: (text: string) => Promise<void>;
+  readonly say: (text: string) => void;
+  /** A word for what is going on; null while nothing is. */
+  readonly status: () => string | null;
   /** No more prompts will come: leave as soon as nothing runs. */
   readonly leaveWhenIdle: () => void;
 }
@@ -101,10 +125,8 @@ function openFollow({ door, id, output, keyboard, stopping, running }: FollowOpt
   let waiting = 0;
   let busy = running;
   let leaving = false;
-  const interrupt = (): void => {
-    if (!busy) return stopping.abort();
-    void door.abort(id).catch((error: unknown) => output.say(String(error)));
-  };
+  const abort = (): void => void door.abort(id).catch((error: unknown) => output.say(String(error)));
+  const interrupt = (): void => (busy ? abort() : stopping.abort());
   const person = process.stdin.isTTY && process.stderr.isTTY;
   const answering = person
     ? openAnswering({ door, session: id, rule: "ask", output: givingKeys(output, keyboard), onCancel: interrupt })
@@ -123,6 +145,7 @@ function openFollow({ door, id, output, keyboard, stopping, running }: FollowOpt
   };
   return {
     interrupt,
+    abort,
     events: async (after) => {
       for await (const event of door.follow(id, { after, signal: stopping.signal })) see(event);
       answering?.stop();
@@ -133,8 +156,18 @@ function openFollow({ door, id, output, keyboard, stopping, running }: FollowOpt
     },
     send: async (text) => {
       waiting += 1;
-      await door.prompt(id, text);
+      if (busy && person) output.say(`queued: ${oneLine(text, { width: QUEUED_WIDTH })}`);
+      try {
+        await door.prompt(id, text);
+      } catch (error) {
+        waiting -= 1;
+        // A refused prompt is no reason to leave.
+        if (!person || !(error instanceof ApiError)) throw error;
+        output.say(error.message);
+      }
     },
+    say: output.say,
+    status: () => (busy ? oneLine(output.progress() ?? "writing", { width: STATUS_WIDTH }) : null),
     leaveWhenIdle: () => {
       leaving = true;
       leaveIfDone();
@@ -165,7 +198,11 @@ async function readPrompts({ keyboard, follow, stopping }: Reading): Promise<voi
   stopping.signal.addEventListener("abort", () => keyboard.close());
   for await (const line of keyboard.lines()) {
     if (stopping.signal.aborted) return;
-    if (line.trim() !== "") await follow.send(line);
+    const text = line.trim();
+    if (text === "/quit" || text === "/exit") return stopping.abort();
+    if (text === "/help") follow.say(HELP);
+    else if (text === "/abort") follow.abort();
+    else if (text !== "") await follow.send(line);
   }
   // The end of a terminal's input is a wish to leave; of a script's, the end of its prompts.
   if (process.stdin.isTTY) stopping.abort();

@@ -70,7 +70,7 @@ export interface LoadOptions {
 }
 
 export async function loadSettings({ flags, env }: LoadOptions): Promise<LoadedSettings> {
-  const file = configFile({ path: textOf(flags.config) ?? env.FRANCA_CONFIG, env });
+  const file = configFileOf({ path: textOf(flags.config), env });
   const fromFile = file === null ? {} : await readConfigFile(file);
   const given: Partly = [fromFile, fromEnvironment(env), fromFlags(flags)].map(withToken).reduce(override);
   if (typeof flags.token === "string") warnOfArguments();
@@ -125,9 +125,23 @@ const folderOf = (path: string | undefined): string | null => (path?.startsWith(
 
 const textOf = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined);
 
-function configFile({ path, env }: { path: string | undefined; env: NodeJS.ProcessEnv }): string | null {
-  return path === undefined ? findConfigFile(env) : resolve(path);
+interface ConfigPlace {
+  /** As named by a flag. */
+  readonly path: string | undefined;
+  readonly env: NodeJS.ProcessEnv;
 }
+
+/** The config file that is read; null when there is none. */
+export function configFileOf({ path, env }: ConfigPlace): string | null {
+  const named = path ?? env.FRANCA_CONFIG;
+  return named === undefined ? findConfigFile(env) : resolve(named);
+}
+
+/** Where `franca config init` writes. */
+export const defaultConfigFile = (env: NodeJS.ProcessEnv): string => join(configFolder(env), "franca.config.js");
+
+const configFolder = (env: NodeJS.ProcessEnv): string =>
+  join(folderOf(env.XDG_CONFIG_HOME) ?? join(homedir(), ".config"), "franca");
 
 async function readConfigFile(file: string): Promise<Partly> {
   if (!existsSync(file)) throw new UsageError(`The config file ${file} does not exist.`);
@@ -135,7 +149,7 @@ async function readConfigFile(file: string): Promise<Partly> {
 }
 
 function findConfigFile(env: NodeJS.ProcessEnv): string | null {
-  const folder = join(folderOf(env.XDG_CONFIG_HOME) ?? join(homedir(), ".config"), "franca");
+  const folder = configFolder(env);
   const files = ["json", "js", "ts"].map((extension) => join(folder, `franca.config.${extension}`));
   return files.find((file) => existsSync(file)) ?? null;
 }

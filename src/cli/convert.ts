@@ -4,8 +4,9 @@ import { adapterFor, adapters } from "../adapters/index.ts";
 import type { Adapter } from "../core/adapter.ts";
 import { type Converter, type Misread, openConverter, type Recorded } from "../core/convert.ts";
 import { readRecorded } from "../dialects/recording.ts";
+import { UniversalEvent } from "../protocol/events.ts";
 import { type NumberedLine, openOutput, readLines } from "./pipe.ts";
-import { dialectNames, openRenderer } from "./renderer.ts";
+import { dialectNames, openRenderer, type Renderer } from "./renderer.ts";
 import { UsageError } from "./usage.ts";
 
 /** Exit code: some lines were not understood. */
@@ -23,7 +24,11 @@ interface Flags {
 export function define(command: Command): void {
   command
     .argument("[file]", "the recording; - is standard input", "-")
-    .option("--from <agent>", `${adapters.map(({ agent }) => agent).join(", ")}, or auto`, "auto")
+    .option(
+      "--from <agent>",
+      `${adapters.map(({ agent }) => agent).join(", ")}, universal (events of Franca), or auto`,
+      "auto",
+    )
     .option("--to <dialect>", dialectNames.join(", "), "universal")
     .option("--include-raw", "put the native line that caused it into each universal event")
     .option("--session <id>", "only this session, of a stream that carries several")
@@ -40,10 +45,15 @@ Examples:
 async function convert(file: string, flags: Flags): Promise<void> {
   const output = openOutput();
   const renderer = openRenderer(flags);
+  const lines = readLines(file);
+  const head = await firstLine(lines);
+  const isOwn = flags.from === UNIVERSAL || (flags.from === "auto" && head !== null && eventIn(head.text) !== null);
+  const all = chained(head, lines);
+  if (isOwn) return convertEvents(all, { renderer, output, flags });
   const given = flags.from === "auto" ? null : knownAdapter(flags.from);
   let converter: Converter | null = null;
   let waiting: Recorded[] = [];
-  for await (const line of readLines(file)) {
+  for await (const line of all) {
     const recorded = parse(line);
     if (recorded === null) continue;
     waiting.push(recorded);
@@ -63,6 +73,58 @@ async function convert(file: string, flags: Flags): Promise<void> {
   if (converter !== null) complain(converter.misread());
 }
 
+const UNIVERSAL = "universal";
+
+async function firstLine(lines: AsyncGenerator<NumberedLine>): Promise<NumberedLine | null> {
+  const { value, done } = await lines.next();
+  return done === true ? null : value;
+}
+
+async function* chained(head: NumberedLine | null, rest: AsyncGenerator<NumberedLine>): AsyncGenerator<NumberedLine> {
+  if (head !== null) yield head;
+  yield* rest;
+}
+
+interface EventConversion {
+  readonly renderer: Renderer;
+  readonly output: ReturnType<typeof openOutput>;
+  readonly flags: Flags;
+}
+
+/** Events of Franca itself: they are only rendered. */
+async function convertEvents(
+  lines: AsyncIterable<NumberedLine>,
+  { renderer, output, flags }: EventConversion,
+): Promise<void> {
+  const misread: { place: number; error: string }[] = [];
+  let count = 0;
+  for await (const { number, text } of lines) {
+    if (text.trim() === "") continue;
+    const event = eventIn(text);
+    if (event !== null) await output.write(renderer.render([event]));
+    else {
+      count += 1;
+      if (misread.length < SHOWN_MISREAD) misread.push({ place: number, error: "no event of Franca" });
+    }
+  }
+  await output.write(renderer.end());
+  await output.flush();
+  if (flags.session !== undefined && renderer.isEmpty()) {
+    throw new UsageError(`The stream has no session ${flags.session}.`);
+  }
+  complain({ count, first: misread });
+}
+
+const SHOWN_MISREAD = 5;
+
+function eventIn(text: string): UniversalEvent | null {
+  try {
+    return UniversalEvent.safeParse(JSON.parse(text)).data ?? null;
+  } catch {
+    return null;
+  }
+}
+
 function parse({ number, text, overlong }: NumberedLine): Recorded | null {
   if (overlong !== undefined) {
     return { type: "unreadable", text, error: `The line is too long: ${overlong} bytes`, at: null, place: number };
@@ -78,7 +140,7 @@ function knownAdapter(agent: string): Adapter {
   const adapter = adapterFor(agent);
   if (adapter !== null) return adapter;
   const known = adapters.map((one) => one.agent).join(", ");
-  throw new UsageError(`Cannot read ${agent}. --from takes ${known}, or auto.`);
+  throw new UsageError(`Cannot read ${agent}. --from takes ${known}, universal, or auto.`);
 }
 
 /** An agent may print more than one format (`opencode run`, `codex exec`): the first line shows which it is. */

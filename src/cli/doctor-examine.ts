@@ -25,6 +25,8 @@ export interface Finding {
   readonly state: State;
   readonly version: string | null;
   readonly path: string | null;
+  /** Whether it has what it needs to log in; null when that was not looked for. */
+  readonly login: boolean | null;
   /** How the turn ended; null when it did not, or none was run. */
   readonly turn: string | null;
   /** Whether the file has the new line; null when that is not asked of the agent. */
@@ -161,6 +163,7 @@ const aboutOf = ({ id, version, path }: AgentSummary) => ({
   agent: id,
   version: version ?? null,
   path: path ?? null,
+  login: null,
 });
 
 /** For agents on which no turn was run. */

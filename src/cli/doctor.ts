@@ -6,6 +6,7 @@ import type { AgentSummary } from "../protocol/resources.ts";
 import { loadSettings } from "./config.ts";
 import { examine, type Finding, openLaboratory, unexamined } from "./doctor-examine.ts";
 import { examineStorage } from "./doctor-storage.ts";
+import { loginAdvice } from "./login-advice.ts";
 import { onSignals } from "./signals.ts";
 import { printJson, table } from "./table.ts";
 import { UsageError } from "./usage.ts";
@@ -29,7 +30,8 @@ export function define(command: Command): void {
       "after",
       `
 Each agent works in a temporary folder with a home of its own and a scripted model on loopback: no login is used, nothing
-goes to the network, nothing is kept. What is stored in the data folder is compared with its checksums.
+goes to the network, nothing is kept. Whether each agent could log in with your own account is looked up as well. What
+is stored in the data folder is compared with its checksums.
 
 Exit code 0: all is well. 1: something is wrong. 2: wrong usage.
 
@@ -42,6 +44,8 @@ Example:
 async function doctor(names: readonly string[], flags: Flags): Promise<void> {
   const { data } = await loadSettings({ flags: { ...flags }, env: process.env });
   const storage = await examineStorage(data);
+  // Looked for before the user's own environment is left outside.
+  const logins = loginsIn(await summariesOf(data));
   leaveOutside(process.env);
   const wanted = choose(await summariesOf(data), names);
   const stopped = new AbortController();
@@ -53,7 +57,7 @@ async function doctor(names: readonly string[], flags: Flags): Promise<void> {
       if (stopped.signal.aborted) break;
       const finding = await lookAt(summary, { data, asked: names.length > 0, signal: stopped.signal });
       // What was interrupted says nothing about the agent.
-      if (!stopped.signal.aborted) findings.push(finding);
+      if (!stopped.signal.aborted) findings.push(withLogin(finding, logins.get(finding.agent) ?? null));
     }
   } finally {
     release();
@@ -65,6 +69,21 @@ async function doctor(names: readonly string[], flags: Flags): Promise<void> {
   }
   if (stopped.signal.aborted) process.exitCode = INTERRUPTED;
   else if (storage.length > 0 || findings.some(({ state }) => state === "wrong")) process.exitCode = WRONG;
+}
+
+/** Whether each agent has what it needs to log in. */
+const loginsIn = (agents: readonly AgentSummary[]): ReadonlyMap<string, boolean> =>
+  new Map(agents.map(({ id, credentialsAvailable }) => [id, credentialsAvailable]));
+
+/** A program that works and cannot log in is of no use: a finding like any other. */
+function withLogin(finding: Finding, login: boolean | null): Finding {
+  const adapter = adapterFor(finding.agent);
+  if (login !== false || finding.state === "absent" || adapter === null) return { ...finding, login };
+  const advice = `no login: ${loginAdvice(adapter)}`;
+  if (finding.state === "wrong") return { ...finding, login, advice: `${finding.advice}; ${advice}` };
+  if (finding.state === "seen") return { ...finding, login, state: "wrong", advice: `${advice}; ${finding.advice}` };
+  // The builtin agent is always there, wanted or not.
+  return { ...finding, login, advice, state: adapter.binary === null ? finding.state : "wrong" };
 }
 
 /** What would lead an agent to its owner's account, settings or proxy. Agents inherit our environment. */
@@ -118,7 +137,7 @@ async function lookAt(summary: AgentSummary, { data, asked, signal }: Looking): 
 }
 
 function print(findings: readonly Finding[]): void {
-  const head = ["AGENT", "VERSION", "TURN", "FILE", "LINES", "UNKNOWN", "WHAT TO DO"];
+  const head = ["AGENT", "VERSION", "LOGIN", "TURN", "FILE", "LINES", "UNKNOWN", "WHAT TO DO"];
   process.stdout.write(table([head, ...findings.map(row)]));
   for (const { agent, firstUnparsed, violations } of findings) {
     for (const line of [...firstUnparsed, ...violations]) process.stdout.write(`${agent}: ${line}\n`);
@@ -129,11 +148,12 @@ function print(findings: readonly Finding[]): void {
   }
 }
 
-const row = ({ agent, state, version, turn, changed, nativeLines, unparsed, advice }: Finding): string[] => {
+const row = ({ agent, state, version, login, turn, changed, nativeLines, unparsed, advice }: Finding): string[] => {
   const tried = nativeLines > 0 || turn !== null;
   return [
     agent,
     state === "absent" ? "not installed" : (version ?? ""),
+    login === null ? "-" : login ? "found" : "missing",
     turn ?? (tried ? "no end" : "-"),
     changed === null ? "-" : changed ? "changed" : "unchanged",
     tried ? String(nativeLines) : "-",

@@ -1,6 +1,7 @@
 /** `franca events`: a session's events on standard output, one JSON object per line, as stored or as they come. */
 import { type Command, InvalidArgumentError } from "commander";
 import { addDoorOptions, openDoor } from "./door.ts";
+import { sessionNamed } from "./session-id.ts";
 import { onSignals } from "./signals.ts";
 
 const PAGE = 1000;
@@ -14,7 +15,7 @@ interface EventsFlags {
 export function define(command: Command): void {
   addDoorOptions(command)
     .argument("<id>", "the session")
-    .option("--follow", "stay and print what comes")
+    .option("-f, --follow", "stay and print new events")
     .option("--offset <sequence>", "only events after this sequence", parseOffset, 0)
     .option("--include-raw", "each event with the native line that caused it")
     .addHelpText(
@@ -24,11 +25,12 @@ export function define(command: Command): void {
     .action((id: string, flags: EventsFlags) => events(id, flags));
 }
 
-async function events(id: string, flags: EventsFlags): Promise<void> {
+async function events(named: string, flags: EventsFlags): Promise<void> {
   const door = await openDoor({ flags: { ...flags }, env: process.env });
   const stopping = new AbortController();
   const release = onSignals({ interrupt: () => stopping.abort(), terminate: () => stopping.abort() });
   try {
+    const id = await sessionNamed(door, named);
     let offset = flags.offset;
     for (let more = true; more && !stopping.signal.aborted; ) {
       const page = await door.events(id, { offset, limit: PAGE, includeRaw: flags.includeRaw === true });

@@ -39,6 +39,9 @@ async function lint(file: string, { dialect, json = false }: Flags): Promise<voi
     lines += 1;
     await print(linter.step(parsed(line), line.number));
   }
+  if (lines === 0) {
+    throw new UsageError(`There is nothing to check: ${file === "-" ? "standard input" : file} holds no events.`);
+  }
   await print(linter.end());
   await output.flush();
   if (!json) process.stderr.write(`${count(lines, "event")}, ${count(violations, "violation")}\n`);

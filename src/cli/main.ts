@@ -4,18 +4,16 @@ import { ApiError } from "../protocol/errors.ts";
 import { ImpostorError } from "../sdk/credential.ts";
 import { UnreachableError } from "../sdk/http.ts";
 import { version } from "../server/version.ts";
+import type { CommandModule } from "./command.ts";
 import { CommandError, UsageError } from "./usage.ts";
-
-/** What a command's file exports: it adds options, arguments and the action to the command it is given. */
-export interface CommandModule {
-  readonly define: (command: Command) => void;
-}
 
 interface CommandEntry {
   readonly name: string;
   readonly alias?: string;
   readonly summary: string;
   readonly load: () => Promise<CommandModule>;
+  /** Not in the list of `franca --help`. */
+  readonly hidden?: true;
 }
 
 /** In the order of `franca --help`. One line per command, one file per command. */
@@ -23,14 +21,24 @@ const commands: readonly CommandEntry[] = [
   { name: "run", summary: "Ask an agent something and watch it work", load: () => import("./run.ts") },
   { name: "serve", alias: "server", summary: "Start the daemon", load: () => import("./serve.ts") },
   { name: "daemon", summary: "Start, stop or find the daemon in the background", load: () => import("./daemon.ts") },
+  { name: "logs", summary: "Print the log of the daemon in the background", load: () => import("./logs.ts") },
   { name: "open", summary: "Print a link that logs a browser in to the daemon", load: () => import("./open.ts") },
   { name: "token", summary: "Print the daemon's token, or revoke page logins", load: () => import("./token.ts") },
   { name: "trust", summary: "List, add and remove trusted folders", load: () => import("./trust.ts") },
-  { name: "attach", summary: "Follow a session in the terminal and speak to it", load: () => import("./attach.ts") },
+  {
+    name: "attach",
+    summary: "Follow a session in the terminal and send it prompts",
+    load: () => import("./attach.ts"),
+  },
   { name: "opencode", summary: "Open OpenCode's TUI on any agent", load: () => import("./opencode.ts") },
-  { name: "sessions", summary: "List, show, export, abort and delete sessions", load: () => import("./sessions.ts") },
+  {
+    name: "sessions",
+    summary: "List, show, export, rename, fork and delete sessions",
+    load: () => import("./sessions.ts"),
+  },
   { name: "events", summary: "Print a session's events as JSON lines", load: () => import("./events.ts") },
-  { name: "agents", summary: "List agents and install them", load: () => import("./agents.ts") },
+  { name: "models", summary: "List an agent's models", load: () => import("./models.ts") },
+  { name: "agents", summary: "List, install and uninstall agents", load: () => import("./agents.ts") },
   { name: "doctor", summary: "Try each installed agent with a scripted model", load: () => import("./doctor.ts") },
   {
     name: "convert",
@@ -44,6 +52,18 @@ const commands: readonly CommandEntry[] = [
     load: () => import("./lanes.ts"),
   },
   { name: "lint", summary: "Check a stream of events against the rules", load: () => import("./lint.ts") },
+  {
+    name: "config",
+    summary: "Show the settings in effect, or write a config file",
+    load: () => import("./config-command.ts"),
+  },
+  {
+    name: "completion",
+    summary: "Print a completion script for bash, zsh or fish",
+    load: () => import("./completion.ts"),
+  },
+  { name: "version", summary: "Print the version and what it runs on", load: () => import("./version.ts") },
+  { name: "man", summary: "Print the manual page", load: () => import("./man.ts"), hidden: true },
 ];
 
 /** Exit codes that every command shares. A command sets its own through `process.exitCode`. */
@@ -51,25 +71,36 @@ const FAILED = 1;
 const USAGE = 2;
 
 export async function main(argv: readonly string[]): Promise<void> {
-  const program = new Command("franca");
-  program
-    .description("One event language and one exact turn lifecycle for every coding agent.")
-    .version(version)
-    .helpCommand(true)
-    .exitOverride()
-    .showHelpAfterError("(add --help for the options)");
   const asked = argv.find((argument) => !argument.startsWith("-"));
   const named = asked === "help" ? argv[argv.indexOf("help") + 1] : asked;
-  for (const entry of commands) {
-    const command = program.command(entry.name).description(entry.summary);
-    if (entry.alias !== undefined) command.alias(entry.alias);
-    if (entry.name === named || entry.alias === named) (await entry.load()).define(command);
-  }
+  const program = await programWith(named);
   try {
-    await program.parseAsync([...argv], { from: "user" });
+    if (argv.length === 0) await (await import("./overview.ts")).overview();
+    else await program.parseAsync([...argv], { from: "user" });
   } catch (error) {
     process.exitCode = exitCode(await asStorageError(error));
   }
+}
+
+/** With the options of the named command, or of all when none is named. */
+async function programWith(named: string | undefined | null): Promise<Command> {
+  const program = new Command("franca");
+  program
+    .description("One event language and one exact turn lifecycle for every coding agent.")
+    .version(version, "-v, --version", "print the version")
+    .enablePositionalOptions()
+    .helpCommand(true)
+    .exitOverride()
+    .showHelpAfterError("(add --help for the options)");
+  for (const entry of commands) {
+    const command = program.command(entry.name, { hidden: entry.hidden ?? false }).description(entry.summary);
+    if (entry.alias !== undefined) command.alias(entry.alias);
+    const isNamed = named !== undefined && (entry.name === named || entry.alias === named);
+    if (named === null || isNamed) {
+      (await entry.load()).define(command, { wholeProgram: () => programWith(null) });
+    }
+  }
+  return program;
 }
 
 /** A folder that is full or cannot be written, wherever that happened: a sentence instead of a stack. */
@@ -86,7 +117,7 @@ function exitCode(error: unknown): number {
   if (error instanceof UsageError) return say(error.message, { code: USAGE });
   if (error instanceof ApiError) return say(`${error.message}${nextStep(error)} (${error.code})`, { code: FAILED });
   if (error instanceof UnreachableError) {
-    return say(`${error.message}\nStart one with franca serve, or say where it is with --attach.`, { code: FAILED });
+    return say(`${error.message}\nStart one with franca serve, or say where it is with --server.`, { code: FAILED });
   }
   if (error instanceof ImpostorError) return say(error.message, { code: FAILED });
   if (error instanceof CommandError) return say(error.message, { code: FAILED });
@@ -94,8 +125,7 @@ function exitCode(error: unknown): number {
 }
 
 /** What the daemon answers to all clients; here, what to type. */
-const nextStep = ({ code }: ApiError): string =>
-  code === "session_not_found" ? " franca sessions list shows those there are." : "";
+const nextStep = ({ code }: ApiError): string => (code === "session_not_found" ? " franca sessions lists them." : "");
 
 function say(message: string, { code }: { code: number }): number {
   process.stderr.write(`franca: ${message}\n`);

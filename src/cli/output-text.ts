@@ -10,7 +10,7 @@ import {
   textProjection,
 } from "../projections/text/index.ts";
 import type { UniversalEvent } from "../protocol/events.ts";
-import type { Output, OutputOptions } from "./output.ts";
+import type { Output, OutputOptions, Sink } from "./output.ts";
 
 const FRAMES = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 const FRAME_MS = 80;
@@ -20,6 +20,8 @@ const MARGIN = 4;
 export interface TextOutput extends Output {
   /** What happened before, prompts included, all of it on standard output. What is shown next follows it. */
   readonly past: (events: readonly UniversalEvent[]) => void;
+  /** What is going on; null while nothing is, and while a line is being written. */
+  readonly progress: () => string | null;
 }
 
 export function openTextOutput({ stdout, stderr, color, prompts, detail = "normal" }: OutputOptions): TextOutput {
@@ -63,6 +65,7 @@ export function openTextOutput({ stdout, stderr, color, prompts, detail = "norma
       spinner.clear();
       stderr.write(`${paint.dim(text)}\n`);
     },
+    progress: () => progressOf(state, Date.now()),
     setDirectory: (directory) => {
       state.directory = directory;
     },
@@ -86,8 +89,8 @@ const DEFAULT_WIDTH = 80;
 const MAX_WIDTH = 100;
 
 /** Markdown is rendered for a terminal; a file or a pipe gets it as the agent wrote it. */
-function openAnswer({ stdout, paint }: { stdout: NodeJS.WriteStream; paint: Paint }): Answer {
-  if (!stdout.isTTY) return { push: (text) => void stdout.write(text), end: () => {} };
+function openAnswer({ stdout, paint }: { stdout: Sink; paint: Paint }): Answer {
+  if (stdout.isTTY !== true) return { push: (text) => void stdout.write(text), end: () => {} };
   const width = Math.min(stdout.columns ?? DEFAULT_WIDTH, MAX_WIDTH);
   const markdown = openMarkdown({ paint, width });
   const write = (text: string): void => {
@@ -105,7 +108,7 @@ interface Spinner {
 }
 
 interface SpinnerOptions {
-  readonly stderr: NodeJS.WriteStream;
+  readonly stderr: Sink;
   readonly label: () => string | null;
   readonly paint: (text: string) => string;
 }
@@ -113,7 +116,7 @@ interface SpinnerOptions {
 /** Only a terminal gets one. It is drawn on a line of its own: while text is being written there is no label. */
 function openSpinner({ stderr, label, paint }: SpinnerOptions): Spinner {
   const nothing = (): void => {};
-  if (!stderr.isTTY) return { clear: nothing, pause: nothing, resume: nothing, stop: nothing };
+  if (stderr.isTTY !== true) return { clear: nothing, pause: nothing, resume: nothing, stop: nothing };
   let frame = 0;
   let drawn = false;
   let paused = false;

@@ -18,9 +18,16 @@ export interface Output {
   readonly end: (problem: string | null) => boolean;
 }
 
+/** Where text goes: a stream of the process, or a part of its screen. */
+export interface Sink {
+  readonly write: (text: string) => unknown;
+  readonly isTTY?: boolean;
+  readonly columns?: number;
+}
+
 export interface OutputOptions {
-  readonly stdout: NodeJS.WriteStream;
-  readonly stderr: NodeJS.WriteStream;
+  readonly stdout: Sink;
+  readonly stderr: Sink;
   readonly color: boolean;
   readonly prompts: boolean;
   /** How much of the tools' work is shown. */

@@ -54,4 +54,25 @@ describeNeeding("franca attach", { missing: hasTmux() ? null : "tmux is not inst
     terminal.press("Enter");
     await terminal.shows(/^half a sentence$/m);
   });
+
+  test("commands of the input line, and former prompts by the arrow keys", async () => {
+    const daemon = await startDaemon();
+    const session = await daemon.client.create({ agent: "mock", directory: daemon.directory });
+    const terminal = attach(daemon, session.id.slice(0, 10));
+    await terminal.shows(/^› *$/m);
+    terminal.type("question");
+    terminal.press("Enter");
+    await terminal.shows(/Which colour|\?/);
+    terminal.press("C-c");
+    await terminal.shows(/✗ (aborted|rejected)/);
+    terminal.type("/help");
+    terminal.press("Enter");
+    await terminal.shows(/\/quit +leave/);
+    terminal.press("Up", "Up");
+    await terminal.shows(/^› question$/m);
+    terminal.press("C-u");
+    terminal.type("/quit");
+    terminal.press("Enter");
+    await terminal.shows(/the program has ended/);
+  });
 });

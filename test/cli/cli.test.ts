@@ -139,21 +139,27 @@ test("sessions: show, export, events, prune and delete", async () => {
   const home = temporaryFolder();
   const ran = await franca(["run", "--format", "universal", "--", "todo"], { home });
   const id = eventsIn(ran.stdout)[0]?.session_id ?? "";
-  const [shown, exported, printed, native, kept] = await Promise.all([
-    franca(["sessions", "show", id], { home }),
+  const [shown, exported, printed, native, kept, dry] = await Promise.all([
+    franca(["sessions", "show", id.slice(0, 8)], { home }),
     franca(["sessions", "export", id], { home }),
     franca(["events", id, "--offset", "2"], { home }),
     franca(["sessions", "export", "--native", id], { home }),
     franca(["sessions", "prune", "--older-than", "1h", "--json"], { home }),
+    franca(["sessions", "prune", "--older-than", "0s", "--dry-run"], { home }),
   ]);
-  expect(shown.stdout).toMatch(/status\s+idle/);
+  expect(shown.stdout).toMatch(/status\s+idle[\s\S]*› todo\n[\s\S]*✓ completed/);
+  expect(dry.stdout).toContain("1 session would be deleted.");
+  const back = await franca(["convert", "--to", "text"], { home, input: exported.stdout });
+  expect([back.code, back.stdout]).toEqual([0, expect.stringContaining("› todo\n")]);
+  await franca(["sessions", "rename", id, "A", "new", "title"], { home });
+  expect((await franca(["sessions"], { home })).stdout).toMatch(new RegExp(`^${id.slice(0, 8)} .* A new title$`, "m"));
   const events = eventsIn(exported.stdout);
   expect(events.slice(0, eventsIn(ran.stdout).length)).toEqual(eventsIn(ran.stdout));
   expect(eventsIn(printed.stdout)).toEqual(events.slice(2));
   expect(native.stdout.trim().split("\n").length).toBeGreaterThan(3);
   expect(JSON.parse(kept.stdout)).toEqual({ deleted: [] });
-  expect((await franca(["sessions", "prune", "--older-than", "0s", "--json"], { home })).stdout).toContain(id);
-  expect((await franca(["sessions", "list"], { home })).stdout).toBe("There are no sessions yet.\n");
+  expect((await franca(["sessions", "prune", "--older-than", "0s", "--json", "--yes"], { home })).stdout).toContain(id);
+  expect((await franca(["sessions", "list"], { home })).stdout).toContain("There are no sessions yet.");
   expect((await franca(["sessions", "delete", id], { home })).stderr).toContain("(session_not_found)");
   expect((await franca(["sessions", "prune", "--older-than", "soon"], { home })).code).toBe(2);
 });

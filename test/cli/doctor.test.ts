@@ -15,7 +15,7 @@ test("the agents that need no program are well, and nothing is left behind", asy
 test("without any program installed it says so; asked for by name, an absent one is wrong", async () => {
   const all = await doctor([]);
   expect(all.stdout).toMatch(/^claude +not installed .* franca agents install claude$/m);
-  expect(all.stdout).toMatch(/^builtin +completed +changed +\d+ +0 +nothing: all is well$/m);
+  expect(all.stdout).toMatch(/^builtin +found +completed +changed +\d+ +0 +nothing: all is well$/m);
   expect(all.stderr).toContain("no agent's program is installed");
   expect(all.code).toBe(0);
   const [named, unknown] = await Promise.all([doctor(["codex"]), doctor(["nobody"])]);
@@ -36,7 +36,9 @@ require("node:readline").createInterface({ input: process.stdin }).on("line", (t
 
 test("lines of an unknown shape are counted and shown, and are wrong; the user's key is not handed out", async () => {
   const ran = await doctor(["claude"], { claude: { script: drifted } });
-  expect(ran.stdout).toMatch(/^claude +9\.9\.9 +completed +unchanged +2 +1 +it says what this Franca does not know/m);
+  expect(ran.stdout).toMatch(
+    /^claude +9\.9\.9 +found +completed +unchanged +2 +1 +it says what this Franca does not know/m,
+  );
   expect(ran.stdout).toMatch(/^claude: Not a line of claude as we know it: .*"type":"glyph","key":"dummy"/m);
   expect(ran.code).toBe(1);
 });
@@ -51,6 +53,6 @@ test("a program that dies is wrong, and one that cannot be scripted is only look
     expect.objectContaining({ agent: "mock", state: "well" }),
   ]);
   expect(dying.code).toBe(1);
-  expect(amp.stdout).toMatch(/^amp +0\.0\.1 .*only looked at/m);
-  expect(amp.code).toBe(0);
+  expect(amp.stdout).toMatch(/^amp +0\.0\.1 +missing .*no login: set AMP_API_KEY.*only looked at/m);
+  expect(amp.code).toBe(1);
 });

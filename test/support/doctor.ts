@@ -23,7 +23,10 @@ export async function doctor(
   for (const path of [bin, temporary]) mkdirSync(path);
   for (const [name, program] of Object.entries(programs)) offer(join(bin, name), program);
   const PATH = [bin, dirname(process.execPath), "/usr/bin", "/bin"].join(":");
-  const ran = await franca(["doctor", ...args], { home, env: { PATH, TMPDIR: temporary, ANTHROPIC_API_KEY: "mine" } });
+  const ran = await franca(["doctor", ...args], {
+    home,
+    env: { PATH, TMPDIR: temporary, ANTHROPIC_API_KEY: "mine", OPENAI_API_KEY: "mine" },
+  });
   return { ...ran, left: readdirSync(temporary).filter((name) => name.startsWith("franca-doctor-")) };
 }
 
