@@ -24,6 +24,29 @@ export const agents = {
     version: "1.18.33",
     programs: ["opencode-{platform}-{arch}/bin/opencode", ".bin/opencode"],
   },
+  "claude-acp": {
+    package: "@agentclientprotocol/claude-agent-acp",
+    version: "0.99.1",
+    programs: [".bin/claude-agent-acp"],
+    node: 22,
+  },
+  "codex-acp": { package: "@agentclientprotocol/codex-acp", version: "2.6.0", programs: [".bin/codex-acp"], node: 22 },
+  "opencode-acp": {
+    package: "opencode-ai",
+    version: "1.18.33",
+    programs: ["opencode-{platform}-{arch}/bin/opencode", ".bin/opencode"],
+  },
+  copilot: {
+    package: "@github/copilot",
+    version: "1.0.102",
+    programs: ["@github/copilot-{platform}-{arch}/copilot", ".bin/copilot"],
+  },
+  gemini: { package: "@google/gemini-cli", version: "0.61.0", programs: [".bin/gemini"], node: 22 },
+  grok: { package: "@xai-official/grok", version: "1.0.41", programs: [".bin/grok"] },
+  kimi: { package: "@moonshot-ai/kimi-code", version: "2.1.0", programs: [".bin/kimi"], node: 22 },
+  nanocoder: { package: "@nanocollective/nanocoder", version: "1.30.0", programs: [".bin/nanocoder"], node: 22 },
+  pi: { package: "pi-acp", version: "0.0.34", programs: [".bin/pi-acp"], node: 22 },
+  qwen: { package: "@qwen-code/qwen-code", version: "0.24.4", programs: [".bin/qwen"], node: 22 },
   amp: { package: "@sourcegraph/amp", version: "0.0.1777897475-g2324e1", programs: [".bin/amp"] },
 };
 

@@ -1,5 +1,6 @@
 /** Every agent we understand, one line each. Golden, contract and projection tests cover what is listed here. */
 import type { Adapter } from "../core/adapter.ts";
+import { acpAgents } from "./acp/agents/index.ts";
 import { amp } from "./amp/index.ts";
 import { builtin } from "./builtin/index.ts";
 import { claude } from "./claude/index.ts";
@@ -9,7 +10,17 @@ import { mock } from "./mock/index.ts";
 import { opencode } from "./opencode/index.ts";
 import { opencodeRun } from "./opencode/run.ts";
 
-export const adapters: readonly Adapter[] = [amp, builtin, claude, codex, codexExec, mock, opencode, opencodeRun];
+export const adapters: readonly Adapter[] = [
+  amp,
+  builtin,
+  claude,
+  codex,
+  codexExec,
+  mock,
+  opencode,
+  opencodeRun,
+  ...acpAgents,
+];
 
 export const adapterFor = (agent: string): Adapter | null =>
   adapters.find((adapter) => adapter.agent === agent) ?? null;

@@ -2,7 +2,7 @@
 import { lstat, readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { PermissionMode } from "../protocol/events.ts";
-import { findPlace, isInside } from "./permission/confine.ts";
+import { findPlace, isInside } from "../runtime/confine.ts";
 import { repositoryTop } from "./tools/walk.ts";
 
 const FILES = ["AGENTS.md", "CLAUDE.md"] as const;

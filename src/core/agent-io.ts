@@ -1,6 +1,7 @@
 /** What passes between an adapter and its agent: inputs (commands, lines, responses) and sends. */
 import type { Ask, PermissionReply, Prompt, SessionChange } from "../protocol/commands.ts";
 import type { StderrExcerpt } from "../protocol/events.ts";
+import type { HostCall } from "./host-call.ts";
 import type { LaunchOptions } from "./launch.ts";
 
 /** What the turn machine asks of an agent. Requests are named by the key the adapter gave them. */
@@ -74,6 +75,8 @@ export type Send =
       /** The session cannot be had from this agent: the edge ends the connection when the request fails. */
       readonly vital?: boolean;
     }
+  /** What the agent asked of this machine; the answer returns as a `response` input with the same id. */
+  | { readonly type: "send.host"; readonly id: string; readonly call: HostCall }
   | { readonly type: "send.signal"; readonly signal: "interrupt" | "terminate" | "kill" }
   /** Nothing more will be written: closes the pipe. */
   | { readonly type: "send.close" };

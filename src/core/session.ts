@@ -5,6 +5,7 @@ import type { Adapter } from "./adapter.ts";
 import type { AdapterInput, AgentCommand, Send } from "./agent-io.ts";
 import { findRequest } from "./commands.ts";
 import { unreachable } from "./fold.ts";
+import { HOST_CALL } from "./host-call.ts";
 import type { Effect, NativeRecord, SessionInput, SessionOutput, TurnPolicy } from "./input.ts";
 import type { LineSpan } from "./line-template.ts";
 import type { Drafted, MachineState } from "./machine-state.ts";
@@ -108,7 +109,8 @@ function stepSession(state: State, input: SessionInput): SessionOutput {
       say(state, work, { type: "heard", reports: [unreadable(state, input)], at: input.at });
       break;
     case "response":
-      work.line = record(state, work, { from: "agent", native: { response: withoutType(input) } });
+      if (!input.id.startsWith(HOST_CALL))
+        work.line = record(state, work, { from: "agent", native: { response: withoutType(input) } });
       hear(state, work, input);
       break;
     case "connected":

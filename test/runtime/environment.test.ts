@@ -48,10 +48,11 @@ test("each agent owns what lets it log in, and no agent owns a key that only ano
   for (const { agent, credentials } of adapters) {
     for (const name of credentials?.variables ?? []) expect(owners(name)).toContain(agent);
   }
-  expect(owners("ANTHROPIC_API_KEY")).toEqual(["builtin", "claude", "opencode"]);
-  expect(owners("OPENAI_API_KEY")).toEqual(["builtin", "codex", "opencode"]);
-  expect(owners("CLAUDE_CODE_OAUTH_TOKEN")).toEqual(["claude"]);
-  expect(owners("CODEX_API_KEY")).toEqual(["codex"]);
+  expect(owners("ANTHROPIC_API_KEY")).toEqual(["builtin", "claude", "opencode", "claude-acp", "opencode-acp", "pi"]);
+  expect(owners("OPENAI_API_KEY")).toEqual(["builtin", "codex", "opencode", "codex-acp", "opencode-acp", "pi", "qwen"]);
+  expect(owners("CLAUDE_CODE_OAUTH_TOKEN")).toEqual(["claude", "claude-acp"]);
+  expect(owners("CODEX_API_KEY")).toEqual(["codex", "codex-acp"]);
+  expect(owners("GEMINI_API_KEY")).toEqual(["builtin", "opencode", "gemini", "opencode-acp"]);
   expect(owners("AMP_API_KEY")).toEqual(["amp"]);
   expect(owners("FRANCA_TOKEN")).toEqual([]);
 });

@@ -92,7 +92,7 @@ export async function withAcme(folder: string): Promise<string> {
   const list = join(folder, "src/adapters/index.ts");
   const added = readFileSync(list, "utf8")
     .replace("import { amp }", 'import { acme } from "./acme/index.ts";\nimport { amp }')
-    .replace("= [amp,", "= [acme, amp,");
+    .replace(/= \[\s*amp,/, "= [acme, amp,");
   writeFileSync(list, added);
   await promisify(execFile)(process.execPath, [join(folder, "scripts/build.js"), "--no-types"]);
   return join(folder, "bin/franca.js");

@@ -1,8 +1,9 @@
 /** Our answers in Codex's words, and Codex's words in recordings as our answers. One table per kind of request. */
 import { defined } from "../../core/defined.ts";
+import { answersIn, contentFrom } from "../../core/elicitation.ts";
 import { shapeOf } from "../../dialects/shape.ts";
 import type { PermissionReply } from "../../protocol/commands.ts";
-import { answersIn, contentFrom, persistOf } from "./elicitation.ts";
+import { persistOf } from "./elicitation.ts";
 import type { Asked } from "./state.ts";
 
 export type Given =

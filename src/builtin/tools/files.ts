@@ -2,7 +2,7 @@
 import { constants } from "node:fs";
 import { type FileHandle, mkdir, open, readdir } from "node:fs/promises";
 import { basename, dirname } from "node:path";
-import type { Place } from "../permission/confine.ts";
+import type { Place } from "../../runtime/confine.ts";
 import { type FileLedger, ToolFailure } from "./tool.ts";
 
 /** Larger files are not edited by text replacement. */

@@ -111,6 +111,7 @@ function linkFor(
     pool,
     runs,
     ladder,
+    dataFolder: options.store.kind === "sqlite" ? options.store.folder : null,
     feed,
     receive,
     environmentFor: ({ runId, launch }) =>

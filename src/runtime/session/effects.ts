@@ -10,6 +10,7 @@ export function perform(runtime: Runtime, open: OpenSession, effect: Effect): vo
   switch (effect.type) {
     case "send.line":
     case "send.request":
+    case "send.host":
     case "send.signal":
     case "send.close":
       return open.link.perform(effect);

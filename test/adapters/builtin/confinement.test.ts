@@ -5,8 +5,8 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { findPlace, isInside } from "../../../src/builtin/permission/confine.ts";
 import { isPrivateAddress } from "../../../src/builtin/tools/address.ts";
+import { findPlace, isInside } from "../../../src/runtime/confine.ts";
 import { type Bench, openBench } from "../../support/tools.ts";
 
 const SECRET = "the-secret-outside";

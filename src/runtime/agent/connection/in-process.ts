@@ -82,6 +82,7 @@ function perform(peer: InProcessPeer, { send, stop }: { send: Send; stop: () => 
       void stop();
       return;
     case "send.request":
+    case "send.host":
       return;
     default:
       return unreachable(send);

@@ -2,6 +2,7 @@
 import type { Send } from "../../../core/agent-io.ts";
 import { unreachable } from "../../../core/fold.ts";
 import type { Launch } from "../../../core/launch.ts";
+import { type Host, openHost } from "../host/host.ts";
 import { writeArguments } from "../launch-files.ts";
 import { type AgentProcess, startProcess } from "../process.ts";
 import type { Connection, Heard, Opening } from "./contract.ts";
@@ -9,12 +10,19 @@ import { overlong } from "./parse-line.ts";
 
 const SIGNALS = { interrupt: "SIGINT", terminate: "SIGTERM", kill: "SIGKILL" } as const;
 
-export async function openPipe(
-  launch: Extract<Launch, { kind: "process" }>,
-  { session, options, receiver, environmentFor, runs, ladder, logger }: Opening,
-): Promise<Connection> {
+export async function openPipe(launch: Extract<Launch, { kind: "process" }>, opening: Opening): Promise<Connection> {
+  const { session, options, receiver, environmentFor, runs, ladder, logger, dataFolder } = opening;
   const runId = await runs.begin(session);
   let agent: AgentProcess | null = null;
+  const host = openHost({
+    directory: options.directory,
+    folder: options.folder,
+    dataFolder,
+    environmentFor,
+    begin: () => runs.begin(session),
+    runs,
+    answer: (id, { status, body }) => void receiver.receive({ type: "response", id, status, body }),
+  });
   const hear = (heard: Heard): void => {
     if (!receiver.receive(heard)) agent?.pause();
   };
@@ -30,6 +38,7 @@ export async function openPipe(
       onExit(exit) {
         logger.info("process.exited", { session, pid: agent?.pid, code: exit.code, signal: exit.signal });
         runs.ended(runId);
+        void host.stop();
         receiver.receive({ type: "disconnected", exit });
       },
       onStuck: (pids) => logger.error("process.stuck", { session, pids }),
@@ -44,13 +53,19 @@ export async function openPipe(
     logger.info("process.started", { session, pid, command: launch.command });
   }
   return {
-    perform: (send) => perform({ write, closeInput, signal }, send),
+    perform: (send) => perform({ write, closeInput, signal, host }, send),
     resume,
-    stop: (rungs = ladder) => stop(rungs),
+    async stop(rungs = ladder) {
+      await Promise.all([host.stop(), stop(rungs)]);
+    },
   };
 }
 
-function perform({ write, closeInput, signal }: Pick<AgentProcess, "write" | "closeInput" | "signal">, send: Send) {
+interface Ways extends Pick<AgentProcess, "write" | "closeInput" | "signal"> {
+  readonly host: Host;
+}
+
+function perform({ write, closeInput, signal, host }: Ways, send: Send): void {
   switch (send.type) {
     case "send.line":
       return write(`${JSON.stringify(send.line)}\n`);
@@ -58,6 +73,8 @@ function perform({ write, closeInput, signal }: Pick<AgentProcess, "write" | "cl
       return signal(SIGNALS[send.signal]);
     case "send.close":
       return closeInput();
+    case "send.host":
+      return host.perform(send.id, send.call);
     case "send.request":
       // A pipe has no requests: an adapter that asks for one has a launch of another kind.
       return;

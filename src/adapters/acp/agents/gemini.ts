@@ -1,0 +1,38 @@
+/** Gemini CLI. Its tools that need permission first appear in the request, and give no output when they succeed. */
+import { shapeOf } from "../../../dialects/shape.ts";
+import { defineAcpAgent } from "../define.ts";
+import { count } from "../usage.ts";
+
+export const gemini = defineAcpAgent({
+  agent: "gemini",
+  name: "Gemini CLI",
+  info: "gemini-cli",
+  args: ({ model }) => ["--acp", "--skip-trust", ...(model === null ? [] : ["-m", model])],
+  env: { GEMINI_CLI_NO_RELAUNCH: "true" },
+  binary: {
+    name: "gemini",
+    versionArgs: ["--version"],
+    install: { kind: "npm", package: "@google/gemini-cli", version: "0.61.0", fallbacks: [] },
+  },
+  environment: { prefixes: ["GEMINI_", "GOOGLE_"] },
+  credentials: { variables: ["GEMINI_API_KEY", "GOOGLE_API_KEY"], files: [".gemini/oauth_creds.json"] },
+  folderFiles: [".gemini"],
+  resumeCommand: (id) => `gemini --resume ${id}`,
+  quirks: {
+    modes: { default: "default", plan: "plan", acceptEdits: "autoEdit", bypass: "yolo" },
+    // transcripts/gemini/read-edit: `read_file__call_read`.
+    toolName: ({ toolCallId }) => /^(\w+?)__/.exec(toolCallId)?.[1],
+    // transcripts/gemini/mode-model: a change of mode is said as if by the model.
+    ownWords({ text }) {
+      const mode = /^\[MODE_UPDATE\] (\S+)$/.exec(text)?.[1];
+      return mode === undefined ? null : { type: "mode", mode };
+    },
+    // The cache is part of the input, and is not counted by itself.
+    tokensIn(meta) {
+      const counts = shapeOf(shapeOf(shapeOf(meta).quota).token_count);
+      if (counts.input_tokens === undefined) return null;
+      const [input, output] = [count(counts.input_tokens), count(counts.output_tokens)];
+      return { input, output, reasoning: 0, cache_read: 0, cache_write: 0 };
+    },
+  },
+});
