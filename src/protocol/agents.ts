@@ -1,6 +1,24 @@
 /** The names of the agents that Franca knows. Others may be added by a newer daemon, so any text is accepted. */
 
-export const agentNames = ["amp", "builtin", "claude", "codex", "mock", "opencode"] as const;
+export const agentNames = [
+  "acp",
+  "amp",
+  "builtin",
+  "claude",
+  "claude-acp",
+  "codex",
+  "codex-acp",
+  "copilot",
+  "gemini",
+  "grok",
+  "kimi",
+  "mock",
+  "nanocoder",
+  "opencode",
+  "opencode-acp",
+  "pi",
+  "qwen",
+] as const;
 
 export type KnownAgent = (typeof agentNames)[number];
 
