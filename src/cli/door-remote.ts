@@ -17,7 +17,7 @@ export function remoteDoor(options: ConnectOptions & { readonly url: string; rea
       const { lastSequence } = await session.get({ limit: 0 });
       return { promptId: await session.prompt(text, { attachments }), sequence: lastSequence };
     },
-    abort: (id) => client.session(id).abort(),
+    abort: (id, promptId) => client.session(id).abort(promptId === undefined ? {} : { promptId }),
     replyPermission: (id, permission, reply) => client.session(id).replyPermission(permission, reply),
     replyQuestion: (id, question, answers) => client.session(id).replyQuestion(question, answers),
     rejectQuestion: (id, question) => client.session(id).rejectQuestion(question),

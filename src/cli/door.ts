@@ -45,7 +45,8 @@ export interface Door {
   readonly sessionEnv: Readonly<Record<string, string>>;
   /** Sends a daemon the provider keys of this shell that it lacks, for this session alone. */
   readonly giveKeys: (id: string, agent: string) => Promise<void>;
-  readonly abort: (id: string) => Promise<void>;
+  /** With a prompt's id only that prompt, whether it waits or runs. */
+  readonly abort: (id: string, promptId?: string) => Promise<void>;
   readonly replyPermission: (id: string, permission: string, reply: PermissionReply) => Promise<void>;
   readonly replyQuestion: (id: string, question: string, answers: readonly (readonly string[])[]) => Promise<void>;
   readonly rejectQuestion: (id: string, question: string) => Promise<void>;
@@ -183,7 +184,7 @@ export function embeddedDoor(sessions: Sessions): Door {
     sessionEnv: {},
     // The agent gets them from this process.
     giveKeys: async () => {},
-    abort: (id) => sessions.abort(sessionId(id), { clearQueue: false }),
+    abort: (id, promptId) => sessions.abort(sessionId(id), { clearQueue: false, ...defined({ promptId }) }),
     replyPermission: (id, permission, reply) => sessions.replyPermission(sessionId(id), permission, { reply }),
     replyQuestion: (id, question, answers) => sessions.replyQuestion(sessionId(id), question, answers),
     rejectQuestion: (id, question) => sessions.rejectQuestion(sessionId(id), question, {}),

@@ -48,7 +48,7 @@ const commands: readonly CommandEntry[] = [
   { name: "record", summary: "Run a turn and keep it as a transcript", load: () => import("./record.ts") },
   {
     name: "lanes",
-    summary: "Show a recording side by side: native, universal, OpenCode, Takopi",
+    summary: "Show a recording side by side: native, universal, OpenCode, Takopi, ACP",
     load: () => import("./lanes.ts"),
   },
   { name: "lint", summary: "Check a stream of events against the rules", load: () => import("./lint.ts") },

@@ -14,7 +14,7 @@ test("lanes: a table as wide as asked for, and a page that needs nothing else", 
   const { code, stdout } = await franca(["lanes", "--width", "140", reference], { home });
   expect(code).toBe(0);
   const lines = stdout.trimEnd().split("\n");
-  expect(lines[0]).toMatch(/native +universal +OpenCode +Takopi +why/);
+  expect(lines[0]).toMatch(/native +universal +OpenCode +Takopi +ACP +why/);
   expect(lines.every((line) => line.length <= 140)).toBe(true);
   expect(stdout.match(/session\.status busy/g)).toHaveLength(1);
   expect(stdout.match(/session\.status idle/g)).toHaveLength(1);

@@ -1,0 +1,19 @@
+/** The ACP projection: any agent for every editor that speaks the Agent Client Protocol. */
+import { defineProjection } from "../../core/projection.ts";
+import { isAcpOutput } from "./lines.ts";
+import { acpFold } from "./project.ts";
+import { acpRules } from "./rules.ts";
+import { isAcpEdge, summariseAcp } from "./summary.ts";
+
+export { acpFold } from "./project.ts";
+
+export const acp = defineProjection({
+  name: "acp",
+  summary: "session updates, requests and answers for editors (Agent Client Protocol)",
+  form: "json",
+  file: "acp.jsonl",
+  sessions: "each",
+  fold: () => acpFold(),
+  rules: { rules: acpRules, isEvent: isAcpOutput },
+  lane: { title: "ACP", share: 18, summarise: summariseAcp, isEdge: isAcpEdge },
+});

@@ -1,0 +1,111 @@
+/** What a person is asked, as requests to an ACP client. */
+import type { Permission, Question, QuestionRequest } from "../../protocol/events.ts";
+import type { Request } from "./lines.ts";
+import type { State } from "./state.ts";
+
+export const ONCE = "once";
+export const ALWAYS = "always";
+export const REJECT = "reject";
+
+export function permissionRequest(state: State, { session, data }: { session: string; data: Permission }): Request {
+  const { permission_id, action, metadata } = data;
+  const tool = metadata.call_id === null ? undefined : state.tools.get(metadata.call_id);
+  const title = tool?.title ?? `${action}: ${metadata.patterns.join(", ")}`;
+  // Where nothing can be kept, "always" is not offered.
+  const keeps = !Array.isArray(metadata.always) || metadata.always.length > 0;
+  const always = { optionId: ALWAYS, name: "Always allow in this session", kind: "allow_always" };
+  return {
+    jsonrpc: "2.0",
+    id: permission_id,
+    method: "session/request_permission",
+    params: {
+      sessionId: session,
+      toolCall: {
+        toolCallId: tool?.id ?? permission_id,
+        title,
+        kind: tool?.kind ?? "other",
+        status: "pending",
+        rawInput: metadata.input ?? {},
+        content: contentOf(metadata.input),
+      },
+      options: [
+        { optionId: ONCE, name: "Allow once", kind: "allow_once" },
+        ...(keeps ? [always] : []),
+        { optionId: REJECT, name: "Reject", kind: "reject_once" },
+      ],
+    },
+  };
+}
+
+/** The changes that are asked for, where the request carries them. */
+function contentOf(input: unknown): unknown[] {
+  if (typeof input !== "object" || input === null || !("changes" in input) || !Array.isArray(input.changes)) return [];
+  return input.changes.flatMap((change: unknown) => {
+    if (typeof change !== "object" || change === null || !("path" in change) || !("newText" in change)) return [];
+    const { path, newText } = change;
+    if (typeof path !== "string" || typeof newText !== "string") return [];
+    const oldText = "oldText" in change && typeof change.oldText === "string" ? change.oldText : null;
+    return [{ type: "diff", path, oldText, newText }];
+  });
+}
+
+/** A form where the client has forms; else a choice, where one question with options can be one; else nothing. */
+export function questionRequest(
+  state: State,
+  { session, data }: { session: string; data: QuestionRequest },
+): Request | null {
+  const { question_id, prompt, questions, metadata } = data;
+  const tool = metadata.call_id === null ? undefined : state.tools.get(metadata.call_id);
+  if (state.client.elicitation) {
+    const properties = Object.fromEntries(questions.map((question, index) => [fieldName(index), fieldOf(question)]));
+    return {
+      jsonrpc: "2.0",
+      id: question_id,
+      method: "elicitation/create",
+      params: {
+        sessionId: session,
+        mode: "form",
+        ...(tool === undefined ? {} : { toolCallId: tool.id }),
+        message: prompt,
+        requestedSchema: { type: "object", properties },
+      },
+    };
+  }
+  const [question] = questions;
+  if (question === undefined || questions.length > 1 || question.multiple || question.options.length === 0) return null;
+  return choiceRequest({ session, id: question_id, toolCallId: tool?.id ?? question_id, question });
+}
+
+export const fieldName = (index: number): string => `question_${index}`;
+
+function fieldOf({ header, question, options, multiple }: Question): unknown {
+  const choices = options.map(({ label, description }) => ({
+    const: label,
+    title: label,
+    ...(description === undefined ? {} : { description }),
+  }));
+  const named = { title: header ?? question, description: question };
+  if (multiple) return { type: "array", ...named, items: { anyOf: choices } };
+  return choices.length === 0 ? { type: "string", ...named } : { type: "string", ...named, oneOf: choices };
+}
+
+interface Choice {
+  readonly session: string;
+  readonly id: string;
+  readonly toolCallId: string;
+  readonly question: Question;
+}
+
+const choiceRequest = ({ session, id, toolCallId, question }: Choice): Request => ({
+  jsonrpc: "2.0",
+  id,
+  method: "session/request_permission",
+  params: {
+    sessionId: session,
+    toolCall: { toolCallId, title: question.question, kind: "think", status: "pending", rawInput: {}, content: [] },
+    options: [
+      ...question.options.map(({ label }, index) => ({ optionId: `answer_${index}`, name: label, kind: "allow_once" })),
+      { optionId: REJECT, name: "Skip", kind: "reject_once" },
+    ],
+  },
+});
