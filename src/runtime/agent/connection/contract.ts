@@ -47,8 +47,8 @@ export interface Opening {
     readonly launch: Readonly<Record<string, string>>;
   }) => Readonly<Record<string, string>>;
   readonly runs: Runs;
-  /** Our own data, which no agent reads through us; null when there is none on disk. */
-  readonly dataFolder: string | null;
+  /** Our own data, which no agent reads through us; absent when there is none on disk. */
+  readonly dataFolder?: string | null;
   readonly ladder: readonly Rung[];
   readonly logger: Logger;
 }

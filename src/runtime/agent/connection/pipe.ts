@@ -11,7 +11,7 @@ import { overlong } from "./parse-line.ts";
 const SIGNALS = { interrupt: "SIGINT", terminate: "SIGTERM", kill: "SIGKILL" } as const;
 
 export async function openPipe(launch: Extract<Launch, { kind: "process" }>, opening: Opening): Promise<Connection> {
-  const { session, options, receiver, environmentFor, runs, ladder, logger, dataFolder } = opening;
+  const { session, options, receiver, environmentFor, runs, ladder, logger, dataFolder = null } = opening;
   const runId = await runs.begin(session);
   let agent: AgentProcess | null = null;
   const host = openHost({
