@@ -185,7 +185,15 @@ describe("the end of a turn", () => {
     expect(words(live)).toContain("user completed from the terminal");
   });
 
-  test("old servers have only idle, and tell text with the part", () => {
+  test("a session that OpenCode deletes is shown as such, and ends nothing but itself", () => {
+    const live = prompted();
+    live.hear(...done, event("session.deleted", { info: { id: root } }));
+    const [deleted] = live.of("item.completed").slice(-1);
+    expect(deleted?.data.item).toMatchObject({ kind: "status", content: [{ type: "status", label: "deleted" }] });
+    expect(live.of("session.ended")).toEqual([]);
+  });
+
+  test("old servers have only idle, and send text with the part", () => {
     const live = liveSession(opencode);
     live.prompt("hello");
     live.connect();
@@ -244,6 +252,9 @@ describe("items", () => {
     const [stub] = live.of("item.started").slice(-1);
     expect(stub).toMatchObject({ synthetic: true, source: "daemon", data: { item: { message_id: "msg_x" } } });
     expect(words(live)).toContain("assistant completed early bird");
+    live.hear(text("prt_y", "msg_y", "no message yet"));
+    const [second] = live.of("item.started").slice(-1);
+    expect(second).toMatchObject({ synthetic: true, source: "daemon", data: { item: { message_id: "msg_y" } } });
   });
 
   test("a tool that is renamed to invalid keeps its first name", () => {

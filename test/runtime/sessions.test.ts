@@ -38,6 +38,8 @@ describe.each(["memory", "sqlite"] as const)("sessions on the %s log", (store) =
       { type: "prompt", text: "echo hello" },
     ]);
     const { events } = await sessions.events(id, { offset: 0, limit: 100, includeRaw: true });
+    const said = events.find((event) => event.type === "item.completed" && event.data.item.role === "user");
+    expect(said).toMatchObject({ source: "daemon", synthetic: true, raw: { text: "echo hello" } });
     const delta = events.find(({ type }) => type === "item.delta");
     expect(delta?.raw).toMatchObject({ type: "text", delta: "hello" });
     const plain = await sessions.events(id, { offset: 0, limit: 100, includeRaw: false });

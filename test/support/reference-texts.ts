@@ -36,7 +36,8 @@ export const meanings: Readonly<Record<EventType, string>> = {
   "todo.updated": "The agent's plan, whole.",
   "usage.updated":
     "Tokens and cost: of one model step at its end (or null when only totals changed), and the totals of the turn and the session. `input` excludes cache, `output` excludes reasoning, for every agent.",
-  error: "Something went wrong. An error that is not `fatal` does not end the turn, and no error does so by itself.",
+  error:
+    "Something went wrong. An error that is not `fatal` does not end the turn. A turn that ends with reason `error` has exactly one fatal error before its end: the one that the agent reported, or ours for a crash or a watchdog.",
   "agent.unparsed":
     "A native line that fits no shape we know. Nothing is dropped in silence: the line is kept among the session's native lines.",
 };

@@ -304,7 +304,7 @@ describe("waiting for a person", () => {
     expect(it.said().filter((line) => line.startsWith("permission.resolved"))).toEqual(["permission.resolved accept"]);
   });
 
-  test("the deadline rejects, tells the agent, and never approves", () => {
+  test("the deadline rejects, sends the rejection to the agent, and never approves", () => {
     const it = machine();
     it.prompt("hello");
     it.hears(ask("r1"));

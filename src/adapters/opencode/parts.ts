@@ -64,11 +64,12 @@ type Words = OpenCodeTextPart | OpenCodeReasoningPart;
 /** Text or reasoning, in either form: whole parts that grow, or a start, deltas elsewhere, and the final text. */
 export function onWords(state: State, part: Words, delta: string | undefined): Report[] {
   if (isDone(state, part.id)) return [];
+  const synthetic = messageOf(state, part.messageID) === undefined;
   const message = messageFor(state, part);
   if (message.role === "user") return onUserText(state, { part, message });
 
   const out: Report[] = [];
-  const words = openWords(state, { part, message, out });
+  const words = openWords(state, { part, message, out, synthetic });
   if (!words.torn) {
     const grown = delta ?? part.text.slice(words.sent);
     if (part.time?.end === undefined && grown !== "") {

@@ -17,7 +17,8 @@ import {
 } from "../../dialects/opencode-run.ts";
 import { capabilities } from "./capabilities.ts";
 import { onPart } from "./events.ts";
-import { type State, startState, threadOf } from "./state.ts";
+import { addMessage } from "./parts.ts";
+import { messageOf, type State, startState, threadOf } from "./state.ts";
 import { endTurn, onError } from "./turns.ts";
 
 interface RunState {
@@ -112,6 +113,10 @@ interface Place {
 function placeOf(state: RunState, { part, root }: Place) {
   if (part.messageID === undefined) state.message ??= makeId(state, "message");
   const messageID = part.messageID ?? state.message ?? "";
+  // No line announces a message here: its first part does.
+  if (messageOf(state.session, messageID) === undefined) {
+    addMessage(state.session, { messageID, sessionID: root, role: "assistant" });
+  }
   return { id: part.id ?? makeId(state, "part"), messageID, sessionID: root };
 }
 

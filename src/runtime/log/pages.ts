@@ -4,6 +4,7 @@ import { ApiError } from "../../protocol/errors.ts";
 import type { UniversalEvent } from "../../protocol/events.ts";
 import { itemNumber, type SessionId } from "../../protocol/ids.ts";
 import type { Item } from "../../protocol/items.ts";
+import type { NativeLine } from "../../protocol/resources.ts";
 import type { EventLog } from "./contract.ts";
 
 const READ_BYTES = 256 * 1024;
@@ -34,16 +35,26 @@ export async function readEvents(log: EventLog, id: SessionId, { offset, limit, 
 /** Native lines are stored once, beside the events: an event names the line that caused it. */
 async function withRaw(log: EventLog, id: SessionId, events: readonly UniversalEvent[]): Promise<UniversalEvent[]> {
   const wanted = new Set(events.flatMap(({ cause }) => (cause.line === null ? [] : [cause.line])));
-  const natives = new Map<number, unknown>();
+  const natives = new Map<number, NativeLine>();
   for (const line of [...wanted].sort((a, b) => a - b)) {
     if (natives.has(line)) continue;
     const { lines } = await log.readNative(id, { after: line - 1, limit: NATIVE_PAGE });
-    for (const one of lines) if (wanted.has(one.line)) natives.set(one.line, one.native);
+    for (const one of lines) if (wanted.has(one.line)) natives.set(one.line, one);
   }
-  return events.map((event) => ({
-    ...event,
-    raw: event.cause.line === null ? null : (natives.get(event.cause.line) ?? null),
-  }));
+  return events.map((event) => {
+    const line = event.cause.line === null ? undefined : natives.get(event.cause.line);
+    return { ...event, raw: promptOf(event, line) ?? line?.native ?? null };
+  });
+}
+
+/** A prompt that had not been sent when its item was made, because the agent had still to start: as it was given. */
+function promptOf(event: UniversalEvent, line: NativeLine | undefined): unknown {
+  if (event.type !== "item.started" && event.type !== "item.completed") return null;
+  if (event.cause.rule?.startsWith("prompt.") !== true || line?.from === "host") return null;
+  const { content } = event.data.item;
+  const text = content.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("");
+  const attachments = content.flatMap((part) => (part.type === "file_ref" ? [{ path: part.path }] : []));
+  return { type: "prompt", text, ...(attachments.length === 0 ? {} : { attachments }) };
 }
 
 export interface ItemsQuery {

@@ -41,7 +41,7 @@ describe("a person is asked", () => {
     expect(of(events, "permission.resolved").map(({ data }) => data.status)).toEqual(["reject"]);
   });
 
-  test("reject with continue_loop_on_deny: the model is told and goes on", async () => {
+  test("reject with continue_loop_on_deny: the model gets the refusal and continues", async () => {
     const house: House = await openHouse(script, {
       mode: "default",
       config: { experimental: { continue_loop_on_deny: true } },
@@ -55,7 +55,7 @@ describe("a person is asked", () => {
     expect(house.requests[1]?.messages).toContain("refused");
   });
 
-  test("reject with a message: the model is told why and goes on", async () => {
+  test("reject with a message: the model gets the reason and continues", async () => {
     const house: House = await openHouse(script, { mode: "default" });
     const events = await house.turn(
       "go",

@@ -214,7 +214,7 @@ describe("steps", () => {
     expect(resultsIn(events)).toHaveLength(2);
   });
 
-  test("a tool that does not exist and an input that does not fit are told to the model, which goes on", async () => {
+  test("a tool that does not exist and an input that does not fit are reported to the model, which continues", async () => {
     const house = await openHouse([
       answer(call("teleport", { to: "Mars" }), call("read", { offset: 3 })),
       answer(text("I see.")),

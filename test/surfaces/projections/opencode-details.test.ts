@@ -1,9 +1,10 @@
 /** Small things that OpenCode's clients see, each found by comparing with OpenCode itself. */
 import { expect, test } from "vitest";
 import type { OpenCodeEventOf } from "../../../src/dialects/opencode.ts";
-import { openCodeProblems, toOpenCode } from "../../support/dialects.ts";
+import { openCodeProblems, sessionsOf, toOpenCode } from "../../support/dialects.ts";
 import type { LiveSession } from "../../support/live-session.ts";
 import { done, event, message, of, part, prompted, status, text, tool } from "../../support/opencode-events.ts";
+import { transcripts } from "../../support/transcripts.ts";
 
 const updates = (live: LiveSession): OpenCodeEventOf<"message.part.updated">["properties"]["part"][] =>
   toOpenCode(live.events).flatMap((one) => (one.type === "message.part.updated" ? [one.properties.part] : []));
@@ -11,6 +12,25 @@ const updates = (live: LiveSession): OpenCodeEventOf<"message.part.updated">["pr
 const tools = (live: LiveSession) => updates(live).flatMap((one) => (one.type === "tool" ? [one] : []));
 
 const over = [message("msg_1", { finish: "stop", time: { created: 1, completed: 2 } }), ...done];
+
+test("the end of a session is no idle: a turn that is open has ended before it", () => {
+  const live = prompted();
+  live.hear(text("prt_1", "msg_1", "Half"));
+  live.command({ type: "terminate", by: "user" });
+  const sent = toOpenCode(live.events);
+  expect(sent.filter(({ type }) => type === "session.idle")).toHaveLength(1);
+  expect(sent.slice(-1).map(({ type }) => type)).toEqual(["session.updated"]);
+  expect(openCodeProblems(sent)).toEqual([]);
+});
+
+test("an answer names the prompt that it answers", () => {
+  const [transcript] = transcripts.filter(({ name }) => name === "claude/read-edit");
+  const sent = toOpenCode((transcript === undefined ? [] : sessionsOf(transcript))[0] ?? []);
+  const infos = sent.flatMap((one) => (one.type === "message.updated" ? [one.properties.info] : []));
+  const asked = infos.find(({ role }) => role === "user");
+  const parents = infos.flatMap((info) => (info.role === "assistant" ? [info.parentID] : []));
+  expect(new Set(parents)).toEqual(new Set([asked?.id]));
+});
 
 test("two calls of one id are two calls", () => {
   const live = prompted();
