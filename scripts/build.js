@@ -1,12 +1,13 @@
 /**
  * Builds dist/: the CLI and the server for Node (split into chunks, so that a command loads only what it needs),
- * the SDK, the protocol and the rules for any runtime, their types, and dist-sdk/, the package @franca/sdk.
+ * the SDK, the protocol and the rules for any runtime, the inspector, types, and dist-sdk/, the package @franca/sdk.
  * `--no-types` leaves out the types and the package; `--clean` removes chunks of former builds at once.
  */
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { build } from "esbuild";
+import { buildWeb, onlyEnglish } from "./build-web.js";
 import { builtStamp, root } from "./ensure.js";
 
 const dist = join(root, "dist");
@@ -21,16 +22,6 @@ const external = ["@photostructure/sqlite", "ai", "@ai-sdk/*", "jiti", "esbuild"
 // Bundled CommonJS packages call `require` for Node's own modules.
 const requireBanner =
   'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);';
-
-/** Messages of zod in other languages are a tenth of everything, and nothing of ours shows them. */
-const onlyEnglish = {
-  name: "only-english",
-  setup(work) {
-    work.onLoad({ filter: /\/zod\/v4\/locales\/index\.js$/ }, () => ({
-      contents: 'export { default as en } from "./en.js";',
-    }));
-  },
-};
 
 const shared = {
   absWorkingDir: root,
@@ -103,9 +94,11 @@ async function main() {
     const { outputFiles } = await build(options);
     files.push(...outputFiles);
   }
+  files.push(...(await buildWeb()));
   for (const file of files) writeWhole(file);
   const keepMs = process.argv.includes("--clean") ? 0 : OLD_CHUNK_MS;
-  removeOldChunks(new Set(files.map(({ path }) => path)), { keepMs });
+  const current = new Set(files.map(({ path }) => path));
+  for (const folder of ["chunks", "web/assets"]) removeOld(join(dist, folder), { current, keepMs });
   if (!process.argv.includes("--no-types")) {
     const { writeTypes } = await import("./build-types.js");
     await writeTypes(dist);
@@ -129,11 +122,10 @@ function writeWhole({ path, contents }) {
   renameSync(temporary, path);
 }
 
-function removeOldChunks(current, { keepMs }) {
-  const chunks = join(dist, "chunks");
-  if (!existsSync(chunks)) return;
-  for (const name of readdirSync(chunks)) {
-    const path = join(chunks, name);
+function removeOld(folder, { current, keepMs }) {
+  if (!existsSync(folder)) return;
+  for (const name of readdirSync(folder)) {
+    const path = join(folder, name);
     if (!current.has(path) && Date.now() - statSync(path).mtimeMs >= keepMs) rmSync(path);
   }
 }

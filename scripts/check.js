@@ -12,6 +12,7 @@ const steps = [
   ["format and lint", tool("biome"), ["check", "."]],
   ["types of the pure layers, without Node", tool("tsc"), ["-p", "tsconfig.pure.json"]],
   ["types", tool("tsc"), ["-p", "tsconfig.json"]],
+  ["types of the inspector", tool("tsc"), ["-p", "tsconfig.web.json"]],
   ["build", ...script("build.js")],
   ...(process.argv.includes("--no-tests") ? [] : [["tests", ...script("test.js")]]),
 ];

@@ -13,13 +13,15 @@ let daemon = null;
 let pending = null;
 
 restart();
-const watcher = watch(join(root, "src"), { recursive: true }, () => {
-  clearTimeout(pending);
-  pending = setTimeout(restart, SETTLE_MS);
-});
+const watchers = ["src", "web"].map((folder) =>
+  watch(join(root, folder), { recursive: true }, () => {
+    clearTimeout(pending);
+    pending = setTimeout(restart, SETTLE_MS);
+  }),
+);
 for (const signal of ["SIGINT", "SIGTERM"]) {
   process.on(signal, () => {
-    watcher.close();
+    for (const watcher of watchers) watcher.close();
     clearTimeout(pending);
     daemon?.kill("SIGTERM");
   });

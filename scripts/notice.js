@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { build } from "esbuild";
 import { builds } from "./build.js";
+import { pageBuild } from "./build-web.js";
 import { root } from "./ensure.js";
 
 const file = join(root, "NOTICE");
@@ -30,7 +31,7 @@ async function main() {
 /** Folders of the packages that gave at least one byte to a bundle, sorted by their place. */
 export async function bundledPackages() {
   const folders = new Set();
-  for (const options of builds) {
+  for (const options of [...builds, pageBuild]) {
     const { metafile } = await build(options);
     for (const { inputs } of Object.values(metafile.outputs)) {
       for (const [path, { bytesInOutput }] of Object.entries(inputs)) {

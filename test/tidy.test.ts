@@ -26,6 +26,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   sdk: ["protocol"],
   server: ours.filter((layer) => layer !== "cli"),
   cli: ours,
+  web: ["sdk", ...pure],
 };
 
 const layerOf = (path: string): string => sources.find((source) => source.path === path)?.layer ?? path;

@@ -17,6 +17,8 @@ export interface LaneCell {
   readonly text: string;
   /** Whether the session becomes busy or idle with it. */
   readonly isEdge: boolean;
+  /** The output itself; undefined where there is none. */
+  readonly output: unknown;
 }
 
 export interface LaneRow {
@@ -136,7 +138,7 @@ function rowsOf({ input, readers, open }: Reading): LaneRow[] {
   return [{ line, native, universal: "", cells, busy: open.size > 0, why: "ignored line" }];
 }
 
-const noCell: LaneCell = { text: "", isEdge: false };
+const noCell: LaneCell = { text: "", isEdge: false, output: undefined };
 
 function whyOf({ cause, synthetic, source }: UniversalEvent): string {
   const line = cause.line === null ? source : `line ${cause.line}`;
@@ -191,7 +193,7 @@ function itemWords({ kind, role, status, content, subagent }: Item): string {
 }
 
 /** The words that distinguish one native line from another, whatever agent wrote it. */
-function summariseNative({ native, from }: LaneInput): string {
+export function summariseNative({ native, from }: Pick<LaneInput, "native" | "from">): string {
   const arrow = from === "host" ? "→ " : from === "process" ? "× " : "";
   const words = new Set<string>();
   gather(native, { words, depth: 0 });

@@ -153,7 +153,8 @@ function laneOf<Out>(
     share,
     open() {
       const running = open();
-      return (event) => running.step(event).map((one) => ({ text: summarise(one), isEdge: isEdge?.(one) ?? false }));
+      return (event) =>
+        running.step(event).map((one) => ({ text: summarise(one), isEdge: isEdge?.(one) ?? false, output: one }));
     },
   };
 }

@@ -3,6 +3,7 @@
  * A fold over its events, bounded in size whatever the session's length.
  */
 import type {
+  EndReason,
   MessagePlace,
   Permission,
   QuestionRequest,
@@ -19,6 +20,7 @@ import type {
 import type { ItemId, TurnId } from "../protocol/ids.ts";
 import type { Item } from "../protocol/items.ts";
 import { withText } from "./content.ts";
+import { defined } from "./defined.ts";
 import type { Fold } from "./fold.ts";
 import { noUsage, STAND_IN } from "./machine-state.ts";
 
@@ -61,6 +63,8 @@ export interface Snapshot {
   queue: readonly QueuedPrompt[];
   todos: readonly Todo[];
   usage: UsageTotal;
+  /** How the last turn ended. */
+  lastEnd: { readonly reason: EndReason; readonly message?: string } | null;
   revert: Revert | null;
   share: Share | null;
   /** Whether the agent was last started with what its folder brings along; null while nothing was said of it. */
@@ -98,6 +102,7 @@ export const emptySnapshot = (): Snapshot => ({
   queue: [],
   todos: [],
   usage: noUsage(),
+  lastEnd: null,
   revert: null,
   share: null,
   removed: [],
@@ -197,6 +202,7 @@ function applyTurn(state: Snapshot, event: Of<"turn.started" | "turn.state" | "t
     case "turn.ended":
       state.turn = null;
       state.status = "idle";
+      state.lastEnd = { reason: event.data.reason, ...defined({ message: event.data.error?.message }) };
       return;
   }
 }

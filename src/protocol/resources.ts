@@ -1,6 +1,7 @@
 /** Resource bodies of the universal API: camelCase, validated at the boundary, shared by server, SDK and CLI. */
 import { z } from "zod";
 import {
+  EndReason,
   Permission,
   PermissionMode,
   QuestionRequest,
@@ -121,12 +122,19 @@ export type CreateAnySession = z.infer<typeof CreateAnySession>;
 export const NewSession = CreatedSession.extend({ sessionId: z.string(), agent: z.string() });
 export type NewSession = z.infer<typeof NewSession>;
 
+// One character class: a pattern of groups of four would need a stack as long as the file.
+const Base64 = z.string().regex(/^[A-Za-z0-9+/]*={0,2}$/, "not base64");
+
+/** A file that the daemon can read, or the content of one, as base64. */
+export const SentAttachment = z.union([
+  z.strictObject({ path: Path, mime: z.string().optional(), filename: z.string().optional() }),
+  z.strictObject({ data: Base64, mime: z.string().min(1), filename: z.string().max(500).optional() }),
+]);
+export type SentAttachment = z.infer<typeof SentAttachment>;
+
 export const SendMessage = z.strictObject({
   message: z.string(),
-  attachments: z
-    .array(z.strictObject({ path: Path, mime: z.string().optional(), filename: z.string().optional() }))
-    .max(100)
-    .optional(),
+  attachments: z.array(SentAttachment).max(100).optional(),
   delivery: z.enum(["queue", "steer"]).optional(),
 });
 export type SendMessage = z.infer<typeof SendMessage>;
@@ -167,6 +175,10 @@ export const SessionSummary = z.object({
   archivedAt: z.string().nullable().optional(),
   /** The same session's id on the OpenCode surface. */
   opencodeId: z.string().optional(),
+  /** Tokens and cost so far. */
+  usage: UsageTotal.optional(),
+  /** How its last turn ended; absent before that. */
+  lastEnd: z.object({ reason: EndReason, message: z.string().optional() }).optional(),
 });
 export type SessionSummary = z.infer<typeof SessionSummary>;
 
@@ -282,6 +294,12 @@ export const EventPage = z.object({ events: z.array(UniversalEvent).readonly(), 
 export type EventPage = z.infer<typeof EventPage>;
 export const NativePage = z.object({ lines: z.array(NativeLine).readonly(), hasMore: z.boolean() });
 export type NativePage = z.infer<typeof NativePage>;
+
+/** What was used on one day, or by one agent: `key` is the day (`2026-11-17`) or the agent. */
+export const UsageRow = z.object({ key: z.string(), turns: z.number().int(), usage: UsageTotal });
+export type UsageRow = z.infer<typeof UsageRow>;
+export const UsageList = z.object({ rows: z.array(UsageRow).readonly() });
+export type UsageList = z.infer<typeof UsageList>;
 
 export const Health = z.object({
   status: z.literal("ok"),

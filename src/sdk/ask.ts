@@ -1,11 +1,12 @@
 /** Sends a prompt and follows its turn across cuts: nothing is lost, nothing comes twice, and the prompt runs once. */
-import type { Attachment } from "../protocol/commands.ts";
 import type { EndReason, ErrorInfo, UniversalEvent } from "../protocol/events.ts";
+import type { SentAttachment } from "../protocol/resources.ts";
 import { followStream, type Http } from "./http.ts";
 import { readServerSentEvents } from "./sse.ts";
 
 export interface PromptOptions {
-  readonly attachments?: readonly Attachment[] | undefined;
+  /** Files that the daemon can read, or their content as base64. */
+  readonly attachments?: readonly SentAttachment[] | undefined;
   /** `steer` goes into the running turn where the agent can; `queue` (the default) waits for its end. */
   readonly delivery?: "queue" | "steer" | undefined;
   /** A prompt sent again with the same key is not run again. */

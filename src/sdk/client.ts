@@ -14,6 +14,8 @@ import type {
   SessionList,
   SessionSummary,
   TrustList,
+  UsageList,
+  UsageRow,
 } from "../protocol/resources.ts";
 import { sessionPath } from "./ask.ts";
 import { type ConnectOptions, followStream, type Http, openHttp } from "./http.ts";
@@ -56,6 +58,14 @@ export interface CreateOptions extends Omit<CreateSession, "agent"> {
 /** As many sessions as a page may have. */
 const PAGE = 1_000;
 
+export interface UsageQuery {
+  readonly by: "day" | "agent";
+  /** How many days back, today included; 30 when absent. */
+  readonly days?: number;
+  /** How far the caller's clock is ahead of UTC; 0 when absent. */
+  readonly offsetMinutes?: number;
+}
+
 export interface Client {
   readonly health: () => Promise<Health>;
   readonly agents: () => Promise<readonly AgentSummary[]>;
@@ -88,6 +98,8 @@ export interface Client {
   readonly makeLoginCode: () => Promise<LoginCode>;
   /** Logs out all pages. */
   readonly revokeLogins: () => Promise<void>;
+  /** Tokens and cost of all stored sessions, one row per day or per agent. */
+  readonly usage: (query: UsageQuery) => Promise<readonly UsageRow[]>;
   /** Prometheus' text. */
   readonly metrics: () => Promise<string>;
   readonly openapi: () => Promise<unknown>;
@@ -137,6 +149,7 @@ export function connect(options: ConnectOptions = {}): Client {
       void (await http.request("/v1/trust", { method: "DELETE", query: { directory } })),
     makeLoginCode: () => http.json("/v1/login/codes", { method: "POST" }),
     revokeLogins: async () => void (await http.request("/v1/login", { method: "DELETE" })),
+    usage: async (query) => (await http.json<UsageList>("/v1/usage", { query: { ...query } })).rows,
     metrics: async () => (await http.request("/metrics")).text(),
     openapi: () => http.json("/openapi.json"),
   };

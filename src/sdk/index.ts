@@ -15,6 +15,7 @@ export {
   type SessionListQuery,
   type StatusChange,
   statusAfter,
+  type UsageQuery,
 } from "./client.ts";
 export { ImpostorError } from "./credential.ts";
 export { type ConnectOptions, UnreachableError } from "./http.ts";

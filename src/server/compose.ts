@@ -19,14 +19,15 @@ import type { Sessions } from "../runtime/session/contract.ts";
 import { openSessions } from "../runtime/session/sessions.ts";
 import { routes } from "./api/index.ts";
 import { homeSurface } from "./home.ts";
+import { removeAttachments } from "./http/attachment-files.ts";
 import { isLoopback, proofOf } from "./http/auth.ts";
 import { type Connections, watchConnections } from "./http/connections.ts";
 import { type Logins, openLogins } from "./http/logins.ts";
 import { type ConnectionLimits, createHttpServer, type Surface } from "./http/server.ts";
 import { openMetrics } from "./metrics.ts";
-import { removeAttachments } from "./opencode/attachments.ts";
 import { openCodeSurface } from "./opencode/index.ts";
 import { type Address, openPlugged } from "./session-plugins.ts";
+import { openUsage } from "./usage.ts";
 import { version } from "./version.ts";
 
 const MAX_BODY_BYTES = 10 * 1024 * 1024;
@@ -148,20 +149,19 @@ export async function openDaemon(options: DaemonOptions): Promise<Daemon> {
   try {
     const address: Address = { url: null, token };
     const logins = openLogins({ folder: store === "memory" ? null : data });
-    const listening = { port: 0 };
+    const listening = { port: 0, clients: () => 0 };
     sessions = await openRuntime({ ...options, role: "daemon", stop: null, address, attachments: attachments.folder });
     const runtime = sessions;
-    const { metrics, done } = openMetrics({ sessions, signal: stopped.signal });
+    const { metrics, done } = openMetrics({ sessions, signal: stopped.signal, clients: () => listening.clients() });
     const server = createHttpServer({
       door: { host, token, accepts: logins.accepts, corsOrigins: options.corsAllowOrigin },
       context: {
         sessions,
         metrics,
+        usage: openUsage({ sessions, signal: stopped.signal }),
         logins,
-        prove: (nonce) => ({
-          port: listening.port,
-          proof: token === null ? null : proofOf({ token, nonce, port: listening.port }),
-        }),
+        prove: (nonce) => proved({ token, nonce, port: listening.port }),
+        attachments: attachments.folder,
         logger,
         version,
         get defaultAgent() {
@@ -176,6 +176,7 @@ export async function openDaemon(options: DaemonOptions): Promise<Daemon> {
       limits: options.connectionLimits ?? {},
     });
     const connections = watchConnections(server);
+    listening.clients = connections.count;
     const bound = await listen(server, { host, port });
     listening.port = bound.port;
     const url = urlOf({ host, port: bound.port });
@@ -196,6 +197,11 @@ export async function openDaemon(options: DaemonOptions): Promise<Daemon> {
   }
 }
 
+const proved = ({ token, nonce, port }: { token: string | null; nonce: string; port: number }) => ({
+  port,
+  proof: token === null ? null : proofOf({ token, nonce, port }),
+});
+
 interface AttachmentFolder {
   readonly folder: string;
   readonly remove: () => void;
@@ -212,7 +218,7 @@ function openAttachments({ data, store }: RuntimeSettings): AttachmentFolder {
 function surfacesOf(options: DaemonOptions & { readonly attachments: string }): readonly Surface[] {
   const { opencodeRoot, opencodeMessages, opencodeDeltas, attachments } = options;
   return [
-    homeSurface,
+    homeSurface(),
     openCodeSurface({
       attachments,
       root: opencodeRoot ?? false,

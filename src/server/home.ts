@@ -1,108 +1,95 @@
 /**
- * The page at `/`: says that the daemon runs, logs in with the one-time code of its address, and lists the sessions.
- * Its files are static: whatever they show, they ask for with the page's own credential.
+ * The inspector at `/`: static files of dist/web, the same for everybody. Whatever the page shows, it asks for with a
+ * credential of its own. The files are read when they are first asked for, and all together: a new build under a
+ * running daemon must not mix with the old one.
  */
+import { readdirSync, readFileSync } from "node:fs";
+import { extname, join } from "node:path";
+import { gzipSync } from "node:zlib";
+import { packageFolder } from "../runtime/package-folder.ts";
 import type { Surface } from "./http/server.ts";
 
-const SCRIPT_PATH = "/assets/home.js";
-const STYLE_PATH = "/assets/home.css";
-
-const PAGE = `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Franca</title>
-<link rel="stylesheet" href="${STYLE_PATH.slice(1)}">
-<script type="module" src="${SCRIPT_PATH.slice(1)}"></script>
-</head>
-<body>
-<main>
-<h1>Franca</h1>
-<p id="state" role="status">Connecting…</p>
-<table id="sessions" hidden>
-<thead><tr><th>Session</th><th>Agent</th><th>Status</th><th>Folder</th><th>Updated</th></tr></thead>
-<tbody></tbody>
-</table>
-</main>
-</body>
-</html>
-`;
-
-const STYLE = `:root { color-scheme: light dark; font: 15px/1.5 system-ui, sans-serif; }
-body { margin: 0; }
-main { max-width: 60rem; margin: 0 auto; padding: 2rem 1rem; }
-h1 { font-size: 1.25rem; margin: 0 0 0.5rem; }
-code { font-family: ui-monospace, monospace; }
-table { width: 100%; border-collapse: collapse; }
-th, td { padding: 0.35rem 0.75rem 0.35rem 0; border-bottom: 1px solid color-mix(in srgb, currentColor 15%, transparent); }
-th, td { text-align: left; overflow-wrap: anywhere; }
-`;
-
-const SCRIPT = `const KEY = "franca-credential";
-const state = document.getElementById("state");
-const table = document.getElementById("sessions");
-
-async function login(code) {
-  history.replaceState(null, "", location.pathname);
-  const response = await fetch("v1/login", { method: "POST", body: JSON.stringify({ code }) });
-  const answer = await response.json();
-  if (!response.ok) throw new Error(answer.detail);
-  sessionStorage.setItem(KEY, answer.credential);
+interface StaticFile {
+  readonly body: Buffer;
+  /** Made when the first client wants it. */
+  zipped: Buffer | null;
+  readonly headers: Readonly<Record<string, string>>;
 }
 
-async function show() {
-  const credential = sessionStorage.getItem(KEY);
-  const headers = credential === null ? {} : { authorization: "Bearer " + credential };
-  const response = await fetch("v1/sessions", { headers });
-  if (response.status === 401) {
-    state.textContent = "Franca is running. To see your sessions here, open the link that \\"franca open\\" prints.";
-    return;
-  }
-  const { sessions } = await response.json();
-  state.textContent = sessions.length === 0 ? "Franca is running. There are no sessions yet." : "Franca is running.";
-  table.hidden = sessions.length === 0;
-  table.tBodies[0].replaceChildren(...sessions.map(row));
-}
-
-function row({ title, sessionId, agent, status, directory, updatedAt }) {
-  const line = document.createElement("tr");
-  for (const text of [title ?? sessionId, agent, status, directory, new Date(updatedAt).toLocaleString()]) {
-    line.insertCell().textContent = text;
-  }
-  return line;
-}
-
-try {
-  const code = new URLSearchParams(location.hash.slice(1)).get("code");
-  if (code !== null) await login(code);
-  await show();
-} catch (error) {
-  state.textContent = error.message;
-}
-`;
-
-const files: Readonly<Record<string, { readonly type: string; readonly body: string }>> = {
-  "/": { type: "text/html; charset=utf-8", body: PAGE },
-  [STYLE_PATH]: { type: "text/css; charset=utf-8", body: STYLE },
-  [SCRIPT_PATH]: { type: "text/javascript; charset=utf-8", body: SCRIPT },
+const types: Readonly<Record<string, string>> = {
+  ".html": "text/html; charset=utf-8",
+  ".css": "text/css; charset=utf-8",
+  ".js": "text/javascript; charset=utf-8",
+  ".woff2": "font/woff2",
 };
 
-const headers = {
+/** Fonts are compressed already. */
+const isCompressible = (name: string): boolean => extname(name) !== ".woff2";
+
+const pageHeaders = {
   "content-security-policy":
-    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; " +
-    "form-action 'none'; frame-ancestors 'none'",
+    "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; img-src 'self' data: blob:; " +
+    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
   "referrer-policy": "no-referrer",
   "cross-origin-opener-policy": "same-origin",
   "cache-control": "no-cache",
 };
 
-export const homeSurface: Surface = {
-  name: "home",
-  isStatic: (path) => Object.hasOwn(files, path),
-  mount(app) {
-    for (const [path, { type, body }] of Object.entries(files)) {
-      app.get(path, () => new Response(body, { headers: { ...headers, "content-type": type } }));
-    }
-  },
-};
+/** Their names hold a hash of their content. */
+const assetHeaders = { "cache-control": "public, max-age=31536000, immutable" };
+
+const NOT_BUILT = `<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>Franca</title></head>
+<body><h1>Franca</h1><p>The daemon runs. Its inspector is not built: run <code>npm run build</code>.</p></body></html>
+`;
+
+function readFiles(folder: string): ReadonlyMap<string, StaticFile> {
+  const file = (name: string, body: Buffer, headers: Readonly<Record<string, string>>): StaticFile => ({
+    body,
+    zipped: null,
+    headers: { ...headers, "content-type": types[extname(name)] ?? "application/octet-stream" },
+  });
+  try {
+    const assets = readdirSync(join(folder, "assets")).map((name): [string, StaticFile] => {
+      const body = readFileSync(join(folder, "assets", name));
+      return [`/assets/${name}`, file(name, body, assetHeaders)];
+    });
+    return new Map([["/", file("index.html", readFileSync(join(folder, "index.html")), pageHeaders)], ...assets]);
+  } catch {
+    // A checkout that was never built: the API works without the page.
+    return new Map([["/", file("index.html", Buffer.from(NOT_BUILT), pageHeaders)]]);
+  }
+}
+
+function answer(path: string, { file, acceptEncoding }: { file: StaticFile; acceptEncoding: string }): Response {
+  const headers = { ...file.headers, vary: "Accept-Encoding" };
+  if (!isCompressible(path) || !/\bgzip\b/.test(acceptEncoding)) return new Response(bytesOf(file.body), { headers });
+  file.zipped ??= gzipSync(file.body, { level: 9 });
+  return new Response(bytesOf(file.zipped), { headers: { ...headers, "content-encoding": "gzip" } });
+}
+
+const bytesOf = (buffer: Buffer): Uint8Array<ArrayBuffer> => new Uint8Array(buffer);
+
+export function homeSurface(folder = join(packageFolder(), "dist", "web")): Surface {
+  let files: ReadonlyMap<string, StaticFile> | null = null;
+  const find = (path: string): StaticFile | undefined => {
+    files ??= readFiles(folder);
+    return files.get(path);
+  };
+  return {
+    name: "home",
+    isStatic: (path) => (path === "/" || path.startsWith("/assets/")) && find(path) !== undefined,
+    mount(app) {
+      app.get("/", (c) => respond(c.req.path, c.req.header("accept-encoding")));
+      app.get("/assets/*", (c) => {
+        const { path } = c.req;
+        return find(path) === undefined ? c.notFound() : respond(path, c.req.header("accept-encoding"));
+      });
+    },
+  };
+
+  function respond(path: string, acceptEncoding = ""): Response {
+    const file = find(path);
+    return file === undefined ? new Response(null, { status: 404 }) : answer(path, { file, acceptEncoding });
+  }
+}

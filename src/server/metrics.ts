@@ -24,8 +24,15 @@ interface Counts {
 /** Seconds from the reading of a native line to its events being stored and published. */
 const LATENCY_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
 
+export interface MetricsOptions {
+  readonly sessions: Sessions;
+  readonly signal: AbortSignal;
+  /** How many connections are open. */
+  readonly clients: () => number;
+}
+
 /** Counts what is appended from now on, until the signal fires. */
-export function openMetrics({ sessions, signal }: { sessions: Sessions; signal: AbortSignal }): {
+export function openMetrics({ sessions, signal, clients }: MetricsOptions): {
   readonly metrics: Metrics;
   /** Settles when the log is closed or the signal has fired. */
   readonly done: Promise<void>;
@@ -42,7 +49,10 @@ export function openMetrics({ sessions, signal }: { sessions: Sessions; signal: 
   const follow = async (): Promise<void> => {
     for await (const group of sessions.followAll({ signal, after: sessions.position() })) count(counts, group);
   };
-  return { metrics: { render: (list) => render(counts, list) }, done: follow() };
+  return {
+    metrics: { render: (list) => render(counts, list, { clients: clients(), logBytes: sessions.storedBytes() }) },
+    done: follow(),
+  };
 }
 
 function count(counts: Counts, group: EventGroup): void {
@@ -91,7 +101,12 @@ function countEvent(counts: Counts, event: UniversalEvent): void {
   }
 }
 
-async function render(counts: Counts, sessions: AsyncIterable<SessionSummary>): Promise<string> {
+interface Sizes {
+  readonly clients: number;
+  readonly logBytes: number;
+}
+
+async function render(counts: Counts, sessions: AsyncIterable<SessionSummary>, sizes: Sizes): Promise<string> {
   const byStatus = new Map<string, number>();
   for await (const { status, ended } of sessions) {
     const name = ended ? "ended" : status;
@@ -116,6 +131,8 @@ async function render(counts: Counts, sessions: AsyncIterable<SessionSummary>): 
     ]),
     ...family("franca_log_latency_seconds", "histogram", "From a native line to its events being readable.", []),
     ...histogram("franca_log_latency_seconds", counts.latency),
+    ...family("franca_log_bytes", "gauge", "How much is stored.", [["", sizes.logBytes]]),
+    ...family("franca_clients", "gauge", "Open connections.", [["", sizes.clients]]),
     ...family("process_resident_memory_bytes", "gauge", "Resident memory.", [["", process.memoryUsage.rss()]]),
     ...family("process_uptime_seconds", "gauge", "Time since the daemon started.", [["", process.uptime()]]),
     "",

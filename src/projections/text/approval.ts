@@ -13,29 +13,61 @@ export interface ApprovalRequest {
   readonly directory: string;
 }
 
-/** Nothing of the request is cut or left out, and nothing in it can command the terminal. */
-export function approvalLines({ permission, directory }: ApprovalRequest, paint: Paint): string[] {
+/** All of a request, sorted by what it is: nothing of it is cut or left out. Texts are as the agent sent them. */
+export interface Approval {
+  readonly command: string | null;
+  readonly diffs: readonly string[];
+  /** Whatever else it says, field by field. */
+  readonly fields: readonly Field[];
+  /** Only where there is nothing else to show. */
+  readonly patterns: readonly string[];
+  /** What the agent says about it. */
+  readonly words: readonly string[];
+  /** What "always" would allow, in words. */
+  readonly always: string;
+}
+
+interface Field {
+  readonly name: string;
+  readonly text: string;
+}
+
+export function approvalOf({ permission, directory }: ApprovalRequest): Approval {
   const { metadata } = permission;
   const input: Shape = isShape(metadata.input) ? metadata.input : { input: metadata.input };
   const found = commandIn(input);
   const changes = found === null ? changesIn(metadata) : NO_CHANGES;
-  const words = [...new Set([...wordsIn(metadata), ...wordsIn(input)])];
   const drawn = new Set([...changes.fields, ...(found === null ? [] : [found.field])]);
   const isPlain = (name: string, value: unknown): boolean =>
     isWords(name, value) || (name === "cwd" && value === directory);
   const isKnown = (name: string, value: unknown): boolean =>
     OWN_FIELDS.includes(name) || value === input[name] || (name === "diff" && changes.diffs.includes(String(value)));
-  const body = [
-    ...(found === null ? [] : commandLines(found.command, paint)),
-    ...changes.diffs.flatMap((diff) => diffLines(diff, paint)),
-    ...fieldLines(input, (name, value) => drawn.has(name) || isPlain(name, value)),
-    ...fieldLines(metadata, (name, value) => isKnown(name, value) || isPlain(name, value)),
+  const fields = [
+    ...fieldsOf(input, (name, value) => drawn.has(name) || isPlain(name, value)),
+    ...fieldsOf(metadata, (name, value) => isKnown(name, value) || isPlain(name, value)),
   ];
+  const isBare = found === null && changes.diffs.length === 0 && fields.length === 0;
+  return {
+    command: found?.command ?? null,
+    diffs: changes.diffs,
+    fields,
+    patterns: isBare ? metadata.patterns : [],
+    words: [...new Set([...wordsIn(metadata), ...wordsIn(input)])],
+    always: allowedFromNowOn(permission),
+  };
+}
+
+/** For a terminal: nothing in it can command the terminal. */
+export function approvalLines(request: ApprovalRequest, paint: Paint): string[] {
+  const { command, diffs, fields, patterns, words, always } = approvalOf(request);
   return [
-    ...(body.length > 0 ? body : metadata.patterns.flatMap((pattern) => visible(pattern).split("\n"))),
+    ...(command === null ? [] : commandLines(command, paint)),
+    ...diffs.flatMap((diff) => diffLines(diff, paint)),
+    ...fields.flatMap(linesOfField),
+    ...patterns.flatMap((pattern) => visible(pattern).split("\n")),
     ...words.map((text) => paint.dim(`the agent says: ${labelled(text)}`)),
-    paint.dim(`in ${labelled(directory)}`),
-    paint.dim(`always: ${allowedFromNowOn(permission)}`),
+    paint.dim(`in ${labelled(request.directory)}`),
+    paint.dim(`always: ${always}`),
   ];
 }
 
@@ -69,14 +101,21 @@ export function diffLines(diff: string, paint: Paint): string[] {
   });
 }
 
-/** Whatever else the request says: an unknown field may be the one that matters. */
-function fieldLines(fields: Shape, isShown: (name: string, value: unknown) => boolean): string[] {
+/** An unknown field may be the one that matters. */
+function fieldsOf(fields: Shape, isShown: (name: string, value: unknown) => boolean): Field[] {
   return Object.entries(fields).flatMap(([name, value]) => {
     if (isShown(name, value) || value === undefined || (Array.isArray(value) && value.length === 0)) return [];
-    const [first = "", ...more] = visible(isString(value) ? value : JSON.stringify(value, null, 2)).split("\n");
-    return [`${labelled(name)}: ${first}`, ...more.map((line) => `  ${line}`)];
+    return [{ name, text: isString(value) ? value : JSON.stringify(value, null, 2) }];
   });
 }
+
+function linesOfField({ name, text }: Field): string[] {
+  const [first = "", ...more] = visible(text).split("\n");
+  return [`${labelled(name)}: ${first}`, ...more.map((line) => `  ${line}`)];
+}
+
+const fieldLines = (fields: Shape, isShown: (name: string, value: unknown) => boolean): string[] =>
+  fieldsOf(fields, isShown).flatMap(linesOfField);
 
 /** A change that is asked for or made: the tool's input, and the diff where the agent computed one. */
 export interface ChangeRequest {

@@ -154,6 +154,8 @@ export interface Sessions {
   prune(options: { readonly olderThanMs: number }): Promise<readonly SessionId[]>;
   /** Why nothing can be stored at the moment, in a sentence; null when all is well. */
   storageFailure(): string | null;
+  /** How much is stored, in bytes. */
+  storedBytes(): number;
   /** Everything stored is read; what is damaged is reported. */
   verify(): AsyncIterable<Damage>;
   /** Writes finished, agents stopped within a bound, locks released. */

@@ -27,6 +27,7 @@ type Reads = Pick<
   | "recovered"
   | "projections"
   | "storageFailure"
+  | "storedBytes"
   | "verify"
 >;
 
@@ -58,6 +59,7 @@ export function reads(table: OpenSessions): Reads {
     position: log.position,
     recovered,
     storageFailure: log.failure,
+    storedBytes: log.size,
     verify: log.verify,
     projections: log.projections,
   };

@@ -32,6 +32,8 @@ export function summarise({ id, settings, snapshot }: Described): SessionSummary
     directory: create.directory ?? "",
     title: snapshot.title ?? create.title ?? null,
     ...keptWith(settings),
+    usage: snapshot.usage,
+    ...(snapshot.lastEnd === null ? {} : { lastEnd: snapshot.lastEnd }),
   };
 }
 

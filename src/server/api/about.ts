@@ -1,8 +1,9 @@
 /** Routes about the daemon itself: health and metrics. */
 import { z } from "zod";
-import { Health } from "../../protocol/resources.ts";
+import { Health, UsageList } from "../../protocol/resources.ts";
 import { everySession } from "../../runtime/session/every-session.ts";
 import { defineRoute, json, type Route } from "../http/route.ts";
+import { integer } from "./query.ts";
 
 /** Everybody may ask: the path of the data folder is for those who have the token. */
 const FAILING = "Nothing can be stored: look into the daemon's log, free some space or make the data folder writable.";
@@ -42,4 +43,30 @@ const metrics = defineRoute({
   }),
 });
 
-export const aboutRoutes: readonly Route[] = [health, metrics];
+const MOST_DAYS = 366;
+/** As far as clocks differ. */
+const MOST_MINUTES = 14 * 60;
+
+const usage = defineRoute({
+  method: "get",
+  path: "/v1/usage",
+  doc: {
+    id: "usage",
+    tag: "Daemon",
+    summary: "Tokens and cost by day or by agent",
+    description: "Of all sessions that are stored. Days are those of the caller's clock.",
+    errors: [],
+    answers: "json",
+  },
+  query: z.strictObject({
+    by: z.enum(["day", "agent"]).describe("One row per day, or one per agent."),
+    days: integer({ min: 1, max: MOST_DAYS }).default(30).describe("How many days back, today included."),
+    offsetMinutes: integer({ min: -MOST_MINUTES, max: MOST_MINUTES })
+      .default(0)
+      .describe("How far the caller's clock is ahead of UTC."),
+  }),
+  answer: UsageList,
+  handle: async ({ usage, query }) => json({ rows: await usage.read(query) }),
+});
+
+export const aboutRoutes: readonly Route[] = [health, usage, metrics];

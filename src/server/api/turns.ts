@@ -2,9 +2,18 @@
 import type { IncomingMessage } from "node:http";
 import type { z } from "zod";
 import { defined } from "../../core/defined.ts";
+import type { Attachment } from "../../protocol/commands.ts";
 import { ApiError } from "../../protocol/errors.ts";
-import { AbortSession, RejectQuestion, ReplyPermission, ReplyQuestion, SendMessage } from "../../protocol/resources.ts";
+import {
+  AbortSession,
+  RejectQuestion,
+  ReplyPermission,
+  ReplyQuestion,
+  SendMessage,
+  type SentAttachment,
+} from "../../protocol/resources.ts";
 import type { PromptReceipt, PromptRequest } from "../../runtime/session/contract.ts";
+import { keepFile } from "../http/attachment-files.ts";
 import { type Call, defineRoute, empty, type Route, sent, sessionOf } from "../http/route.ts";
 import { rawQuery } from "./raw-events.ts";
 import { streamTurn } from "./turn-stream.ts";
@@ -147,16 +156,31 @@ async function prompt(call: Call<unknown, z.infer<typeof SendMessage>>): Promise
     throw new ApiError("invalid_request", "The message is empty: write what the agent shall do.");
   }
   const key = idempotencyKey(call.incoming);
+  const kept = attachments === undefined ? undefined : await keep(call, attachments);
   const request: PromptRequest = {
     text: message,
-    ...defined({ attachments: attachments?.map(withoutAbsent), delivery, idempotencyKey: key ?? undefined }),
+    ...defined({ attachments: kept, delivery, idempotencyKey: key ?? undefined }),
   };
   return call.sessions.prompt(sessionOf(call), request);
 }
 
-type WireAttachment = NonNullable<z.infer<typeof SendMessage>["attachments"]>[number];
-
-const withoutAbsent = ({ path, mime, filename }: WireAttachment) => defined({ path, mime, filename });
+/** What came as data becomes a file; nothing is written for a session that does not exist. */
+async function keep(
+  call: Call<unknown, unknown>,
+  attachments: readonly SentAttachment[],
+): Promise<readonly Attachment[]> {
+  const session = sessionOf(call);
+  if (attachments.some((one) => "data" in one)) await call.sessions.get(session, { limit: 0 });
+  return Promise.all(
+    attachments.map(async (one) => {
+      const { mime, filename } = one;
+      if ("path" in one) return { path: one.path, ...defined({ mime, filename }) };
+      const content = { bytes: Buffer.from(one.data, "base64"), mime: one.mime };
+      const path = await keepFile(content, { attachments: call.attachments, session });
+      return { path, ...defined({ mime, filename }) };
+    }),
+  );
+}
 
 function idempotencyKey({ headers }: IncomingMessage): string | null {
   const value = headers["idempotency-key"];

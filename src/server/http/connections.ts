@@ -4,6 +4,8 @@ import type { Socket } from "node:net";
 
 export interface Connections {
   readonly closeIdle: () => void;
+  /** How many are open. */
+  readonly count: () => number;
 }
 
 export function watchConnections(server: Server): Connections {
@@ -21,6 +23,7 @@ export function watchConnections(server: Server): Connections {
     outgoing.on("close", () => change(socket, -1));
   });
   return {
+    count: () => answering.size,
     closeIdle: () => {
       for (const [socket, count] of answering) if (count === 0) socket.destroy();
     },

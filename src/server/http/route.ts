@@ -10,15 +10,19 @@ import { type SessionId, sessionId } from "../../protocol/ids.ts";
 import type { Logger } from "../../runtime/logger.ts";
 import type { Sessions } from "../../runtime/session/contract.ts";
 import type { Metrics } from "../metrics.ts";
+import type { UsageReader } from "../usage.ts";
 import type { Logins } from "./logins.ts";
 
 /** What every route may use. */
 export interface ServerContext {
   readonly sessions: Sessions;
   readonly metrics: Metrics;
+  readonly usage: UsageReader;
   readonly logins: Logins;
   /** What shows a client that this daemon knows the token; null without one. */
   readonly prove: (nonce: string) => { readonly port: number; readonly proof: string | null };
+  /** Where files are kept that come inside a request. */
+  readonly attachments: string;
   readonly logger: Logger;
   readonly version: string;
   /** The agent of sessions that name none, on surfaces where that is possible. */

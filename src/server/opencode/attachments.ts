@@ -1,12 +1,9 @@
 /** What a prompt carries besides text. Pasted pictures come as data: they are kept as files, which agents can read. */
-import { createHash } from "node:crypto";
-import { mkdir, rm, writeFile } from "node:fs/promises";
-import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { defined } from "../../core/defined.ts";
 import type { Attachment, PromptExtras, PromptText } from "../../protocol/commands.ts";
 import { ApiError } from "../../protocol/errors.ts";
-import { folderName } from "../../runtime/folder-name.ts";
+import { type AttachmentPlace, keepFile } from "../http/attachment-files.ts";
 import type { PromptPart } from "./prompts.ts";
 
 export interface Carried {
@@ -20,18 +17,6 @@ export interface Carried {
   /** Parts that only OpenCode itself understands. */
   readonly own: Pick<PromptExtras, "subtask" | "agent">;
 }
-
-/** All attachments of this data folder, and whose. */
-export interface AttachmentPlace {
-  readonly attachments: string;
-  readonly session: string;
-}
-
-const folderOf = ({ attachments, session }: AttachmentPlace): string => join(attachments, folderName(session));
-
-/** The session is gone: so are the files that came with its prompts. */
-export const removeAttachments = (place: AttachmentPlace): Promise<void> =>
-  rm(folderOf(place), { recursive: true, force: true });
 
 export async function keepAttachments(parts: readonly PromptPart[], place: AttachmentPlace): Promise<Carried> {
   const texts: PromptText[] = [];
@@ -98,12 +83,7 @@ async function attachment(part: PromptPart, place: AttachmentPlace): Promise<Att
   if (data === undefined) throw new ApiError("invalid_request", "A file part needs a `file:` or `data:` url.");
   const bytes =
     base64 === undefined ? Buffer.from(readable(url, () => decodeURIComponent(data))) : Buffer.from(data, "base64");
-  const folder = folderOf(place);
-  await mkdir(folder, { recursive: true, mode: 0o700 });
-  const name = createHash("sha256").update(bytes).digest("hex").slice(0, 16);
-  const path = join(folder, `${name}${extension(mime ?? type ?? "")}`);
-  await writeFile(path, bytes, { mode: 0o600 });
-  return { path, ...described };
+  return { path: await keepFile({ bytes, mime: mime ?? type ?? "" }, place), ...described };
 }
 
 const SHOWN = 100;
@@ -118,8 +98,3 @@ function readable(url: string, read: () => string): string {
 }
 
 const withoutQuery = (url: string): string => url.split("?")[0] ?? url;
-
-const extension = (mime: string): string => {
-  const [, kind] = /^[a-z]+\/([a-z0-9]+)/.exec(mime) ?? [];
-  return kind === undefined ? "" : `.${kind === "plain" ? "txt" : kind}`;
-};

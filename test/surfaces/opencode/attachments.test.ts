@@ -2,7 +2,8 @@
 import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
-import { keepAttachments, removeAttachments } from "../../../src/server/opencode/attachments.ts";
+import { removeAttachments } from "../../../src/server/http/attachment-files.ts";
+import { keepAttachments } from "../../../src/server/opencode/attachments.ts";
 import { temporaryFolder } from "../../support/folders.ts";
 
 /** So deep in a folder of the test's own that a name which leads upwards still ends inside it. */

@@ -1,0 +1,173 @@
+/** One part of a conversation that is not a tool: words, reasoning, a request, a note, the end of a turn. */
+import { useSignal } from "@preact/signals";
+import { memo } from "preact/compat";
+import type { Conversation } from "../model/conversation-state.ts";
+import type { Entry, NoteEntry, StateEntry, TextEntry } from "../model/entries.ts";
+import { visibleText } from "../model/plain.ts";
+import { clock, duration, folderName } from "../model/words.ts";
+import { now } from "../state/clock.ts";
+import type { SessionStore } from "../state/store.ts";
+import { EndView } from "./end-line.tsx";
+import { Icon, Status } from "./icons.tsx";
+import { Markdown } from "./markdown.tsx";
+import { PermissionCard } from "./permission-card.tsx";
+import { Pictures } from "./pictures.tsx";
+import { QuestionCard } from "./question-card.tsx";
+
+interface EntryProps {
+  readonly entry: Entry;
+  /** Entries change in place; this says when. */
+  readonly rev: number;
+  readonly store: SessionStore;
+  readonly conversation: Conversation;
+  readonly waiting: boolean;
+}
+
+export const EntryView = memo(
+  ({ entry, store, conversation }: EntryProps) => {
+    switch (entry.type) {
+      case "prompt":
+        return <Prompt entry={entry} />;
+      case "text":
+        return <Words entry={entry} />;
+      case "reasoning":
+        return <Reasoning entry={entry} />;
+      case "system":
+        return <Summary entry={entry} />;
+      case "permission":
+        return <PermissionCard entry={entry} store={store} conversation={conversation} />;
+      case "question":
+        return <QuestionCard entry={entry} store={store} />;
+      case "retrying":
+      case "compacting":
+        return <State entry={entry} />;
+      case "note":
+        return <Note entry={entry} />;
+      case "end":
+        return <EndView turn={entry.turn} conversation={conversation} store={store} />;
+      case "tool":
+        return null;
+    }
+  },
+  (before, after) => before.entry === after.entry && before.rev === after.rev && before.waiting === after.waiting,
+);
+
+function Prompt({ entry }: { readonly entry: TextEntry }) {
+  return (
+    <div class="you" data-entry>
+      {entry.text !== "" && <Markdown text={entry.text} streaming={false} />}
+      <Pictures images={entry.images} />
+      {entry.files.length > 0 && (
+        <p class="attached">
+          {entry.files.map(({ path }) => (
+            <span key={path} class="row">
+              <Icon sign="clip" /> {visibleText(folderName(path))}
+            </span>
+          ))}
+        </p>
+      )}
+    </div>
+  );
+}
+
+function Words({ entry }: { readonly entry: TextEntry }) {
+  return (
+    <div class="say" data-entry>
+      <Markdown text={entry.text} streaming={entry.streaming} />
+      {entry.failed && <span class="dim broken">broken off here</span>}
+      <Pictures images={entry.images} />
+    </div>
+  );
+}
+
+const FIRST_WORDS = 140;
+
+function Reasoning({ entry }: { readonly entry: TextEntry }) {
+  const open = useSignal(false);
+  const took = entry.endedAt === null ? null : entry.endedAt - entry.startedAt;
+  const words = entry.text.replaceAll(/\s+/g, " ").trim();
+  const preview = entry.streaming ? words.slice(-FIRST_WORDS) : words.slice(0, FIRST_WORDS);
+  return (
+    <div class="thought" data-entry>
+      <button
+        type="button"
+        class="fold"
+        aria-expanded={open.value}
+        onClick={() => {
+          open.value = !open.value;
+        }}
+      >
+        <Icon sign={open.value ? "down" : "right"} />
+        <span class="when">
+          {took === null ? "Thinking" : took === 0 ? "Thought" : `Thought for ${duration(took)}`}
+        </span>
+        {!open.value && (
+          <span class="cut dim">
+            {entry.hidden && words === "" ? "not shown by the provider" : visibleText(preview)}
+          </span>
+        )}
+      </button>
+      {open.value && (
+        <div class="thinking">
+          <Markdown text={entry.text} streaming={entry.streaming} />
+        </div>
+      )}
+    </div>
+  );
+}
+
+function Summary({ entry }: { readonly entry: TextEntry }) {
+  const open = useSignal(false);
+  return (
+    <div class="thought" data-entry>
+      <button
+        type="button"
+        class="fold"
+        aria-expanded={open.value}
+        onClick={() => {
+          open.value = !open.value;
+        }}
+      >
+        <Status shape="compacting" named />
+        <span class="when">Context summary</span>
+        {!open.value && <span class="cut dim">{visibleText(entry.text.slice(0, FIRST_WORDS))}</span>}
+      </button>
+      {open.value && (
+        <div class="thinking">
+          <Markdown text={entry.text} streaming={entry.streaming} />
+        </div>
+      )}
+    </div>
+  );
+}
+
+function State({ entry }: { readonly entry: StateEntry }) {
+  const isOver = entry.endedAt !== null;
+  const { attempt, message, next, startedAt, type } = entry;
+  const left = next === null || isOver ? 0 : Math.max(0, Math.ceil((next - now.value) / 1000));
+  const word = type === "compacting" ? (isOver ? "Compacted" : "Compacting") : `Retry ${attempt ?? ""}`;
+  return (
+    <p class="state" data-entry>
+      <Status shape={type} named />
+      <b>
+        {word}
+        {left > 0 && ` in ${left} s`}
+      </b>
+      <span class="cut mut">{visibleText(message)}</span>
+      <span class="grow" />
+      <span class="dim num">
+        {entry.endedAt === null ? clock(now.value - startedAt) : duration(entry.endedAt - startedAt)}
+      </span>
+    </p>
+  );
+}
+
+function Note({ entry }: { readonly entry: NoteEntry }) {
+  return (
+    <p class={`note ${entry.tone}`} data-entry>
+      {entry.tone === "error" && <Status shape="failed" named />}
+      <span>{visibleText(entry.label)}</span>
+      {entry.detail !== "" && <span class="dim">{visibleText(entry.detail)}</span>}
+    </p>
+  );
+}

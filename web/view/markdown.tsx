@@ -1,0 +1,192 @@
+/**
+ * Markdown as elements. What an agent wrote is parsed into tokens, and tokens become elements of a fixed list: HTML in
+ * it is shown as text, pictures are not loaded, links open nothing but web addresses. No markup is ever handed to the
+ * browser to parse.
+ */
+import { lexer, type Token, type Tokens } from "marked";
+import { type ComponentChildren, h, type VNode } from "preact";
+import { memo } from "preact/compat";
+import { visibleText } from "../model/plain.ts";
+import { CopyButton } from "./copy.tsx";
+
+/** Longer blocks are shown as text: nobody reads markup of this length, and parsing it again at every delta costs. */
+const MOST_CHARACTERS = 60_000;
+
+/** While a text streams, only its last block changes: those before are drawn once. */
+export function Markdown({ text, streaming }: { readonly text: string; readonly streaming: boolean }) {
+  const blocks = streaming ? blocksOf(text) : [text];
+  return (
+    <div class="md">
+      {blocks.map((block, index) => (
+        <Block key={index} text={block} />
+      ))}
+      {streaming && <span class="caret" aria-hidden="true" />}
+    </div>
+  );
+}
+
+const Block = memo(({ text }: { readonly text: string }) => {
+  if (text.length > MOST_CHARACTERS) return <p class="plain">{visibleText(text)}</p>;
+  return <>{blockNodes(lexer(text))}</>;
+});
+
+/** Cut at blank lines outside fences. */
+function blocksOf(text: string): string[] {
+  const blocks: string[] = [];
+  let from = 0;
+  let isFenced = false;
+  for (const line of text.matchAll(/.*(?:\n|$)/g)) {
+    const [words] = line;
+    if (/^\s*(```|~~~)/.test(words)) isFenced = !isFenced;
+    const end = line.index + words.length;
+    if (!isFenced && words.trim() === "" && end - from > 400 && end < text.length) {
+      blocks.push(text.slice(from, end));
+      from = end;
+    }
+  }
+  return [...blocks, text.slice(from)];
+}
+
+function blockNodes(tokens: readonly Token[]): ComponentChildren[] {
+  return tokens.map((token, index) => blockNode(token, index));
+}
+
+/** The types of `marked` allow any token of an extension; there are none here. */
+const isToken = <Type extends Tokens.Generic["type"]>(token: Token, type: Type): token is Token & { type: Type } =>
+  token.type === type;
+
+function blockNode(token: Token, key: number): ComponentChildren {
+  switch (token.type) {
+    case "space":
+    case "def":
+      return null;
+    case "heading": {
+      const level = Math.min(6, Number(token.depth) + 2);
+      return h(`h${level}`, { key }, inline(token.tokens));
+    }
+    case "paragraph":
+      return <p key={key}>{inline(token.tokens)}</p>;
+    case "code":
+      return <Code key={key} text={String(token.text)} language={String(token.lang ?? "")} />;
+    case "blockquote":
+      return <blockquote key={key}>{blockNodes(token.tokens ?? [])}</blockquote>;
+    case "list":
+      return listNode(token, key);
+    case "table":
+      return tableNode(token, key);
+    case "hr":
+      return <hr key={key} />;
+    case "text":
+      return (
+        <span key={key}>
+          {"tokens" in token && token.tokens !== undefined ? inline(token.tokens) : plain(token.text)}
+        </span>
+      );
+    default:
+      return <p key={key}>{visibleText(token.raw)}</p>;
+  }
+}
+
+function Code({ text, language }: { readonly text: string; readonly language: string }) {
+  return (
+    <figure class="code">
+      <figcaption>
+        <span>{visibleText(language)}</span>
+        <CopyButton text={text} what="code" />
+      </figcaption>
+      <pre tabIndex={0}>{visibleText(text)}</pre>
+    </figure>
+  );
+}
+
+function listNode(token: Token, key: number): VNode | null {
+  if (!isToken(token, "list")) return null;
+  const { ordered, items, start }: Tokens.Generic = token;
+  const rows: readonly Tokens.ListItem[] = items;
+  const content = rows.map((item, index) => (
+    <li key={index} class={item.task ? "task" : undefined}>
+      {item.task && (
+        <input type="checkbox" checked={item.checked === true} disabled aria-label={item.checked ? "done" : "open"} />
+      )}
+      {blockNodes(item.tokens)}
+    </li>
+  ));
+  if (!ordered) return <ul key={key}>{content}</ul>;
+  return (
+    <ol key={key} start={typeof start === "number" ? start : 1}>
+      {content}
+    </ol>
+  );
+}
+
+function tableNode(token: Token, key: number): VNode | null {
+  if (!isToken(token, "table")) return null;
+  const { header, rows }: Tokens.Generic = token;
+  const cells = (list: readonly Tokens.TableCell[], Tag: "th" | "td") =>
+    list.map((cell, index) => <Tag key={index}>{inline(cell.tokens)}</Tag>);
+  const lines: readonly (readonly Tokens.TableCell[])[] = rows;
+  return (
+    <div key={key} class="table" tabIndex={0} role="group" aria-label="table">
+      <table>
+        <thead>
+          <tr>{cells(header, "th")}</tr>
+        </thead>
+        <tbody>
+          {lines.map((row, index) => (
+            <tr key={index}>{cells(row, "td")}</tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function inline(tokens: readonly Token[] | undefined): ComponentChildren[] {
+  return (tokens ?? []).map((token, key) => inlineNode(token, key));
+}
+
+function inlineNode(token: Token, key: number): ComponentChildren {
+  switch (token.type) {
+    case "text":
+      return "tokens" in token && token.tokens !== undefined ? inline(token.tokens) : plain(token.text);
+    case "escape":
+      return plain(token.text);
+    case "strong":
+      return <strong key={key}>{inline(token.tokens)}</strong>;
+    case "em":
+      return <em key={key}>{inline(token.tokens)}</em>;
+    case "del":
+      return <del key={key}>{inline(token.tokens)}</del>;
+    case "codespan":
+      return <code key={key}>{visibleText(token.text)}</code>;
+    case "br":
+      return <br key={key} />;
+    case "link":
+      return <Link key={key} href={token.href} children={inline(token.tokens)} />;
+    case "image":
+      // Loading a picture from elsewhere would let its server know that somebody looks.
+      return <Link key={key} href={token.href} children={`Picture: ${visibleText(token.text || token.href)}`} />;
+    default:
+      return visibleText(token.raw);
+  }
+}
+
+function Link({ href, children }: { readonly href: string; readonly children: ComponentChildren }) {
+  if (!/^(https?:\/\/|mailto:)/i.test(href)) {
+    return (
+      <>
+        {children} <code>{visibleText(href)}</code>
+      </>
+    );
+  }
+  return (
+    <a href={href} target="_blank" rel="noopener noreferrer" title={visibleText(href)}>
+      {children}
+    </a>
+  );
+}
+
+const entities: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"', "#39": "'", nbsp: " " };
+
+const plain = (text: string): string =>
+  visibleText(text.replaceAll(/&(amp|lt|gt|quot|#39|nbsp);/g, (all, name: string) => entities[name] ?? all));
