@@ -87,7 +87,7 @@ export async function loadSettings({ flags, env }: LoadOptions): Promise<LoadedS
     passEnv: given.passEnv ?? [],
     trustedFolders: given.trustedFolders ?? [],
     logLevel: given.logLevel ?? "warn",
-    opencodeRoot: given.opencodeRoot ?? false,
+    opencodeRoot: given.opencodeRoot ?? true,
     opencodeMessages: given.opencodeMessages ?? "turn",
     opencodeDeltas: given.opencodeDeltas ?? "today",
     finishTodos: given.finishTodos ?? false,

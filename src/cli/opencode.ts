@@ -1,8 +1,11 @@
-/** `franca opencode`: the real OpenCode TUI on any agent. Finds or starts the daemon and attaches to it. */
-import { spawn, spawnSync } from "node:child_process";
+/** `franca opencode`: OpenCode's own TUI or web app on any agent. Finds or starts the daemon and uses it. */
+import { type ChildProcessByStdio, spawn, spawnSync } from "node:child_process";
+import { randomBytes } from "node:crypto";
 import { existsSync, statSync } from "node:fs";
 import { constants } from "node:os";
 import { join, resolve } from "node:path";
+import { createInterface } from "node:readline";
+import type { Readable } from "node:stream";
 import type { Command } from "commander";
 import { opencode } from "../adapters/opencode/index.ts";
 import { MOCK } from "../core/default-agent.ts";
@@ -11,6 +14,7 @@ import { openBinaries } from "../runtime/agent/binaries.ts";
 import { daemonOf } from "../runtime/daemon/lock.ts";
 import { silentLogger } from "../runtime/logger.ts";
 import { findCredential } from "../sdk/credential.ts";
+import { serveWebApp } from "../server/opencode/web-app.ts";
 import { type LoadedSettings, loadSettings } from "./config.ts";
 import { addDoorOptions, type Door, namedServer, openDoor } from "./door.ts";
 import { settleTrust } from "./trust.ts";
@@ -26,6 +30,8 @@ interface Flags {
   readonly data?: string;
   readonly config?: string;
   readonly trust?: true;
+  readonly web?: true;
+  readonly port?: string;
 }
 
 export function define(command: Command): void {
@@ -34,12 +40,15 @@ export function define(command: Command): void {
     .option("-a, --agent <agent>", "the agent that new sessions begin with (FRANCA_DEFAULT_AGENT, else the daemon's)")
     .option("-d, --dir <folder>", "the folder the agent works in", ".")
     .option("--trust", "trust the folder: the agent may use its settings, hooks, plugins and MCP servers")
+    .option("--web", "OpenCode's web app instead of its TUI, on a port of this machine's loopback")
+    .option("--port <number>", "with --web: the port (default: any free one)")
     .addHelpText(
       "after",
       `
 Examples:
   $ franca opencode --agent claude
   $ franca opencode --agent codex --dir ~/project -- --continue
+  $ franca opencode --agent claude --web
   $ franca opencode -- --session 7f3c…`,
     )
     .action((words: string[], flags: Flags) => attach(words, flags));
@@ -55,11 +64,89 @@ async function attach(words: readonly string[], flags: Flags): Promise<void> {
   }
   const url = elsewhere ?? (await daemonUrl(settings, flags));
   const { program, scope, more } = await prepare({ url, words, flags, settings });
+  if (flags.web === true) return serveWeb({ program, api: `${url}/opencode${scope}`, url, flags, settings });
   const args = ["attach", `${url}/opencode${scope}`, "--dir", directory, ...more];
   const { token, data } = settings;
   const credential = await findCredential({ base: url, data, fetch, ...defined({ token: token ?? undefined }) });
   const password = credential === null ? {} : { OPENCODE_SERVER_PASSWORD: credential };
   process.exitCode = await run(program, args, { ...process.env, ...password });
+}
+
+interface Serving {
+  readonly program: string;
+  readonly api: string;
+  readonly url: string;
+  readonly flags: Flags;
+  readonly settings: LoadedSettings;
+}
+
+const STARTED_MS = 60_000;
+
+/** Until it is interrupted: the page from OpenCode, which is kept off the network, and the API from the daemon. */
+async function serveWeb({ program, api, url, flags, settings }: Serving): Promise<void> {
+  const port = Number(flags.port ?? 0);
+  if (!Number.isInteger(port) || port < 0 || port > 65_535) throw new UsageError(`--port: ${flags.port} is no port.`);
+  const { token, data } = settings;
+  const credential = await findCredential({ base: url, data, fetch, ...defined({ token: token ?? undefined }) });
+  const carrier = await startCarrier(program);
+  try {
+    const password = randomBytes(18).toString("base64url");
+    const web = await serveWebApp({
+      page: carrier,
+      api: { url: api, authorization: credential === null ? null : `Bearer ${credential}` },
+      password,
+      port,
+    });
+    const login = web.url.replace("http://", `http://opencode:${password}@`);
+    process.stdout.write(`OpenCode's web app: ${login}\n`);
+    await new Promise<void>((resolve) => {
+      process.once("SIGINT", () => resolve());
+      process.once("SIGTERM", () => resolve());
+      carrier.child.once("exit", () => resolve());
+    });
+    await web.close();
+  } finally {
+    carrier.child.kill("SIGTERM");
+  }
+}
+
+/** OpenCode's server for its page alone. Whatever it would fetch from elsewhere meets a proxy that is not there. */
+async function startCarrier(program: string) {
+  const password = randomBytes(18).toString("base64url");
+  const nowhere = "http://127.0.0.1:9";
+  const { PATH, HOME, TMPDIR, XDG_DATA_HOME, XDG_CONFIG_HOME, XDG_STATE_HOME, XDG_CACHE_HOME } = process.env;
+  const child = spawn(program, ["serve", "--port", "0", "--hostname", "127.0.0.1"], {
+    env: {
+      ...defined({ PATH, HOME, TMPDIR, XDG_DATA_HOME, XDG_CONFIG_HOME, XDG_STATE_HOME, XDG_CACHE_HOME }),
+      OPENCODE_SERVER_PASSWORD: password,
+      OPENCODE_DISABLE_AUTOUPDATE: "1",
+      OPENCODE_DISABLE_MODELS_FETCH: "1",
+      HTTP_PROXY: nowhere,
+      HTTPS_PROXY: nowhere,
+      NO_PROXY: "127.0.0.1,localhost",
+    },
+    stdio: ["ignore", "pipe", "ignore"],
+  });
+  try {
+    const url = await listening(child);
+    const authorization = `Basic ${Buffer.from(`opencode:${password}`).toString("base64")}`;
+    const page = await fetch(url, { headers: { authorization }, signal: AbortSignal.timeout(STARTED_MS) });
+    const isPage = page.ok && page.headers.get("content-type")?.includes("text/html") === true;
+    if (!isPage) throw new CommandError("This OpenCode does not carry its web app: install a release that does.");
+    return { url, authorization, child };
+  } catch (error) {
+    child.kill("SIGTERM");
+    throw error;
+  }
+}
+
+async function listening(child: ChildProcessByStdio<null, Readable, null>): Promise<string> {
+  const signal = AbortSignal.timeout(STARTED_MS);
+  for await (const line of createInterface({ input: child.stdout, signal })) {
+    const [, url] = /listening on (http:\/\/\S+)/.exec(line) ?? [];
+    if (url !== undefined) return url.replace(/\/$/, "");
+  }
+  throw new CommandError("OpenCode's server did not start.");
 }
 
 interface Preparing {

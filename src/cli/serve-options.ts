@@ -17,7 +17,8 @@ export function addServeOptions(command: Command): Command {
     .option("--default-agent <agent>", "for sessions that name none (default: mock)")
     .option("--watchdog-ms <ms>", "how long a silent agent with nothing open may be silent")
     .option("--pass-env <name>", "environment variables agents get besides the usual ones (repeatable)", list)
-    .option("--opencode-root", "OpenCode's API also at the root, not only at /opencode")
+    .option("--opencode-root", "OpenCode's API also at the root, not only at /opencode (default)")
+    .option("--no-opencode-root", "OpenCode's API at /opencode only")
     .addOption(
       new Option("--opencode-messages <form>", "there, one assistant message per turn or per model step").choices([
         "turn",

@@ -221,7 +221,7 @@ function surfacesOf(options: DaemonOptions & { readonly attachments: string }): 
     homeSurface(),
     openCodeSurface({
       attachments,
-      root: opencodeRoot ?? false,
+      root: opencodeRoot ?? true,
       messages: opencodeMessages ?? "turn",
       deltas: opencodeDeltas ?? "today",
     }),

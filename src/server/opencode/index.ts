@@ -12,6 +12,7 @@ import { watchDeletions } from "./deletions.ts";
 import { document } from "./document.ts";
 import { eventRoutes, openEventStreams } from "./events.ts";
 import { fileRoutes } from "./files.ts";
+import { nextSessionRoutes } from "./next-sessions.ts";
 import { tableOf } from "./operations.ts";
 import { openPassThrough, type PassThrough } from "./pass-through.ts";
 import { permissionRoutes } from "./permissions.ts";
@@ -20,6 +21,7 @@ import { openCatalogue } from "./providers.ts";
 import {
   directoryOf,
   errorBody,
+  nextErrorBody,
   notImplemented,
   type OpenCodeAnswer,
   type OpenCodeCall,
@@ -55,6 +57,7 @@ export const openCodeRoutes: readonly OpenCodeRoute[] = [
   ...serverInfoRoutes,
   ...fileRoutes,
   ...tuiRoutes,
+  ...nextSessionRoutes,
 ];
 
 /** Every operation of OpenCode's API, and who answers it. */
@@ -135,7 +138,8 @@ async function answer(c: Context<Environment>, route: Answered, context: OpenCod
   } catch (error) {
     const known = asApiError(error, { logger: context.logger, path: c.req.path });
     if (outgoing.headersSent) return RESPONSE_ALREADY_SENT;
-    const { status, body } = errorBody(known, params);
+    const isNext = ("operation" in route ? route.operation : route.path).includes("/api/");
+    const { status, body } = isNext ? nextErrorBody(known, params) : errorBody(known, params);
     return respond(status, body);
   }
 }

@@ -35,9 +35,12 @@ export interface Range {
 }
 
 /** The latest messages in order. */
-export async function latestHeads(conversation: Conversation, limit: number): Promise<readonly Head[]> {
+export const latestHeads = (conversation: Conversation, limit: number): Promise<readonly Head[]> =>
+  headsBefore(conversation, { limit, before: null });
+
+export async function headsBefore(conversation: Conversation, range: Range): Promise<readonly Head[]> {
   const heads: Head[] = [];
-  for await (const head of headsOf(conversation, { limit, before: null })) heads.push(head);
+  for await (const head of headsOf(conversation, range)) heads.push(head);
   return heads;
 }
 

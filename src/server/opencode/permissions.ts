@@ -5,9 +5,9 @@ import { ApiError } from "../../protocol/errors.ts";
 import { json, type OpenCodeAnswer, type OpenCodeCall, type OpenCodeRoute } from "./route.ts";
 import type { SessionView } from "./session-view.ts";
 
-const Reply = z.looseObject({ reply: z.enum(["once", "always", "reject"]), message: z.string().optional() });
+export const Reply = z.looseObject({ reply: z.enum(["once", "always", "reject"]), message: z.string().optional() });
 const OldReply = z.looseObject({ response: z.enum(["once", "always", "reject"]) });
-const Answers = z.looseObject({ answers: z.array(z.array(z.string())) });
+export const Answers = z.looseObject({ answers: z.array(z.array(z.string())) });
 
 export const permissionRoutes: readonly OpenCodeRoute[] = [
   { method: "GET", path: "/permission", handle: (call) => listed(call, "permissions") },
@@ -59,7 +59,7 @@ async function listed(call: OpenCodeCall, kind: "permissions" | "questions"): Pr
   return json(here.flatMap(({ now }) => [...now.store[kind].values()]));
 }
 
-async function find(
+export async function find(
   call: OpenCodeCall,
   { id, kind }: { id: string; kind: "permission" | "question" },
 ): Promise<{ view: SessionView; request: string }> {

@@ -38,6 +38,8 @@ const Prompt = z.looseObject({
   tools: z.record(z.string(), z.boolean()).optional(),
   parts: z.array(Part).min(1),
 });
+/** `delivery` is of the newer API only. */
+type PromptRequestBody = z.infer<typeof Prompt> & { readonly delivery?: "steer" | "queue" };
 
 const OWN = "`noReply`, `system`, `format`, `tools`, subtask and agent parts for the OpenCode agent.";
 
@@ -47,7 +49,7 @@ export const promptRoutes: readonly OpenCodeRoute[] = [
     path: "/session/{sessionID}/message",
     partial: OWN,
     handle: async (call) => {
-      const asked = await ask(call);
+      const asked = await ask(call, await call.body(Prompt));
       return "noted" in asked ? asked.noted : answered(call, asked);
     },
   },
@@ -56,7 +58,7 @@ export const promptRoutes: readonly OpenCodeRoute[] = [
     path: "/session/{sessionID}/prompt_async",
     partial: OWN,
     handle: async (call) => {
-      const asked = await ask(call);
+      const asked = await ask(call, await call.body(Prompt));
       const refused = "noted" in asked && isRefusal(asked.noted);
       return refused ? asked.noted : "empty";
     },
@@ -88,8 +90,10 @@ interface Asked {
   readonly prompt: string;
 }
 
-async function ask(call: OpenCodeCall): Promise<Asked | { readonly noted: OpenCodeAnswer }> {
-  const body = await call.body(Prompt);
+export async function ask(
+  call: OpenCodeCall,
+  body: PromptRequestBody,
+): Promise<Asked | { readonly noted: OpenCodeAnswer }> {
   const view = await choose(call, body);
   const { text, written, parts, attachments, own } = await keepAttachments(body.parts, {
     attachments: call.attachments,
@@ -173,7 +177,7 @@ interface Choice {
 }
 
 /** The session, changed to what the client has chosen; one that was made here and never used may change its agent. */
-async function choose(call: OpenCodeCall, { model, agent, variant }: Choice): Promise<SessionView> {
+export async function choose(call: OpenCodeCall, { model, agent, variant }: Choice): Promise<SessionView> {
   const view = await viewOf(call);
   const now = await call.sessions.get(view.id, { limit: 0 });
   if (model !== undefined && model.providerID !== now.agent) {
@@ -311,7 +315,7 @@ async function abort(call: OpenCodeCall): Promise<OpenCodeAnswer> {
 const ABORT_MS = 30_000;
 
 /** The request is in the log; when all of that is rendered and the session is idle, the turn is over. */
-async function settled(call: OpenCodeCall, view: SessionView): Promise<void> {
+export async function settled(call: OpenCodeCall, view: SessionView): Promise<void> {
   const { lastSequence } = await call.sessions.get(view.id, { limit: 0 });
   const signal = AbortSignal.any([hold(call), AbortSignal.timeout(ABORT_MS)]);
   await call.turns.idle(view, { after: lastSequence, signal });

@@ -125,6 +125,23 @@ export function errorBody(
   return { status, body: { name: "UnknownError", data: { message } } };
 }
 
+/** The same in the words of the newer API. */
+export function nextErrorBody(
+  error: ApiError,
+  params: Readonly<Record<string, string>>,
+): { readonly status: number; readonly body: unknown } {
+  const { sessionID = "", messageID = "", requestID = "" } = params;
+  const { status, message, code } = error;
+  if (code === "session_not_found") return { status, body: { _tag: "SessionNotFoundError", sessionID, message } };
+  if (code === "not_found" && messageID !== "") {
+    return { status, body: { _tag: "MessageNotFoundError", sessionID, messageID, message } };
+  }
+  const known = errorBody(error, params).body;
+  if (typeof known === "object" && known !== null && "_tag" in known) return { status, body: { ...known, requestID } };
+  if (status < 500) return { status, body: { _tag: "InvalidRequestError", message, kind: "Payload" } };
+  return { status, body: { _tag: "ServiceUnavailableError", message, service: "franca" } };
+}
+
 export const notSupported = (what: string): ApiError => new ApiError("not_supported", what);
 
 export const sessionMissing = (id: string): ApiError => new ApiError("session_not_found", `Session not found: ${id}`);

@@ -5,6 +5,7 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { z } from "zod";
 import { DEFAULT_MODEL, OPENCODE_VERSION, projectId } from "../../projections/opencode/index.ts";
+import { ApiError } from "../../protocol/errors.ts";
 import { allSessions } from "../../runtime/session/every-session.ts";
 import { branchOf, gitStatus } from "./git.ts";
 import type { OpenCodeAgent, Provider } from "./providers.ts";
@@ -75,6 +76,15 @@ export const serverInfoRoutes: readonly OpenCodeRoute[] = [
     method: "GET",
     path: "/api/provider",
     handle: async (call) => located(call, (await call.catalogue.providers()).map(nextProvider)),
+  },
+  {
+    method: "GET",
+    path: "/api/provider/{providerID}",
+    async handle(call) {
+      const found = (await call.catalogue.providers()).find(({ id }) => id === call.params.providerID);
+      if (found === undefined) throw new ApiError("not_found", `Provider not found: ${call.params.providerID}`);
+      return json({ location: location(call.directory), data: nextProvider(found) });
+    },
   },
   {
     method: "GET",

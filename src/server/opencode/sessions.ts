@@ -18,7 +18,7 @@ import type { CreateSession, SessionSummary } from "../../protocol/resources.ts"
 import { allSessions } from "../../runtime/session/every-session.ts";
 import { created } from "./events.ts";
 import { repositoryOf } from "./git.ts";
-import { type Conversation, diffsOf, headOf, messageJson, messagesJson } from "./messages.ts";
+import { type Conversation, diffsOf, headOf, headsBefore, messageJson, messagesJson } from "./messages.ts";
 import { modeOptions, PLAN_MODE } from "./modes.ts";
 import { inPieces, json, type OpenCodeAnswer, type OpenCodeCall, type OpenCodeRoute, sessionMissing } from "./route.ts";
 import { isWithin } from "./served-directory.ts";
@@ -84,7 +84,7 @@ export async function viewOf(call: OpenCodeCall): Promise<SessionView> {
 }
 
 /** The conversation a route names. */
-const conversationOf = async (call: OpenCodeCall): Promise<Conversation> =>
+export const conversationOf = async (call: OpenCodeCall): Promise<Conversation> =>
   conversationIn(call, await viewOf(call), call.params.sessionID);
 
 export const conversationIn = (
@@ -100,7 +100,11 @@ function freshId(): string {
 }
 
 async function create(call: OpenCodeCall): Promise<OpenCodeAnswer> {
-  const body = await call.body(Create);
+  const view = await createSession(call, await call.body(Create));
+  return json(await infoOf(call, view));
+}
+
+export async function createSession(call: OpenCodeCall, body: z.infer<typeof Create>): Promise<SessionView> {
   const parent = body.parentID === undefined ? null : await viewOf({ ...call, params: { sessionID: body.parentID } });
   await call.views.ready();
   const id = sessionId(freshId());
@@ -111,7 +115,7 @@ async function create(call: OpenCodeCall): Promise<OpenCodeAnswer> {
   if (!made.healthy) call.logger.warn("opencode.session_unhealthy", { id, error: made.error });
   const view = await call.views.find(id);
   if (view === null) throw sessionMissing(id);
-  return json(await infoOf(call, view));
+  return view;
 }
 
 function createOptions(call: OpenCodeCall, body: z.infer<typeof Create>): CreateSession {
@@ -131,6 +135,10 @@ function createOptions(call: OpenCodeCall, body: z.infer<typeof Create>): Create
 }
 
 async function list(call: OpenCodeCall): Promise<OpenCodeAnswer> {
+  return json(await listed(call));
+}
+
+export async function listed(call: OpenCodeCall): Promise<readonly OpenCodeSession[]> {
   const { roots, start, search, limit } = call.query;
   await call.views.ready();
   const open = new Map(call.views.open().map((view) => [view.id, view]));
@@ -145,7 +153,7 @@ async function list(call: OpenCodeCall): Promise<OpenCodeAnswer> {
     .filter(({ title }) => search === undefined || (title ?? "").toLowerCase().includes(search.toLowerCase()))
     .sort((one, other) => (other.time?.updated ?? 0) - (one.time?.updated ?? 0));
   const most = limit === undefined ? LIST_LIMIT : Math.max(0, Number(limit));
-  return json(found.slice(0, Number.isNaN(most) ? LIST_LIMIT : most));
+  return found.slice(0, Number.isNaN(most) ? LIST_LIMIT : most);
 }
 
 /**
@@ -270,7 +278,16 @@ async function todos(call: OpenCodeCall): Promise<OpenCodeAnswer> {
 async function messages(call: OpenCodeCall): Promise<OpenCodeAnswer> {
   const most = Number(call.query.limit ?? Number.NaN);
   const limit = Number.isNaN(most) ? null : Math.max(0, Math.floor(most));
-  return inPieces(messagesJson(await conversationOf(call), { limit, before: call.query.before ?? null }));
+  const conversation = await conversationOf(call);
+  const { before = null } = call.query;
+  const pieces = messagesJson(conversation, { limit, before });
+  if (limit === null || limit === 0) return inPieces(pieces);
+  const heads = await headsBefore(conversation, { limit: limit + 1, before });
+  const oldest = heads.length > limit ? heads[1]?.id : undefined;
+  if (oldest === undefined) return inPieces(pieces);
+  const next = new URLSearchParams({ ...call.query, before: oldest });
+  const [path = ""] = (call.incoming.url ?? "").split("?");
+  return { pieces, headers: { "x-next-cursor": oldest, link: `<${path}?${next}>; rel="next"` } };
 }
 
 async function message(call: OpenCodeCall): Promise<OpenCodeAnswer> {

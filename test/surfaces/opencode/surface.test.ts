@@ -341,7 +341,7 @@ describe("the rest", () => {
   });
 
   test("at the root too, where that is asked for, and with another agent by its address", async () => {
-    const { daemon, directory } = await openSurface({ opencodeRoot: true });
+    const { daemon, directory } = await openSurface();
     expect((await openCodeApi(daemon.url, { directory }).get("/config")).body.model).toBe("mock/default");
     const builtin = openCodeApi(`${daemon.url}/opencode/@builtin`, { directory });
     expect((await builtin.get("/config")).body.model).toBe("builtin/default");

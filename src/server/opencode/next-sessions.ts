@@ -1,0 +1,296 @@
+/** Conversations in OpenCode's newer API: `/api/session…`, `/api/permission…`, `/api/question…`. */
+import { z } from "zod";
+import { defined } from "../../core/defined.ts";
+import type { OpenCodePermission, OpenCodeSession } from "../../dialects/opencode.ts";
+import { isShape } from "../../dialects/shape.ts";
+import { projectId } from "../../projections/opencode/index.ts";
+import { ApiError } from "../../protocol/errors.ts";
+import { cursorOf, readCursor } from "./cursors.ts";
+import { headOf, headsBefore, messageJson } from "./messages.ts";
+import { nextMessage } from "./next-messages.ts";
+import { Answers, find, Reply } from "./permissions.ts";
+import { ask, choose, settled } from "./prompts.ts";
+import { json, type OpenCodeAnswer, type OpenCodeCall, type OpenCodeRoute } from "./route.ts";
+import type { SessionView } from "./session-view.ts";
+import { conversationIn, conversationOf, createSession, infoOf, listed, viewOf } from "./sessions.ts";
+
+const PAGE = 50;
+const LONGEST = 200;
+
+const ModelRef = z.looseObject({ id: z.string(), providerID: z.string(), variant: z.string().optional() });
+const Create = z.looseObject({
+  agent: z.string().optional(),
+  model: ModelRef.optional(),
+  location: z.looseObject({ directory: z.string() }).optional(),
+});
+const PromptBody = z.looseObject({
+  id: z.string().startsWith("msg_").optional(),
+  prompt: z.looseObject({
+    text: z.string(),
+    files: z.array(z.looseObject({ uri: z.string(), name: z.string().optional() })).optional(),
+  }),
+  delivery: z.enum(["steer", "queue"]).optional(),
+});
+
+const session = "/api/session/{sessionID}";
+
+export const nextSessionRoutes: readonly OpenCodeRoute[] = [
+  { method: "GET", path: "/api/session", handle: list },
+  { method: "POST", path: "/api/session", partial: "The id is Franca's own.", handle: create },
+  { method: "GET", path: "/api/session/active", handle: active },
+  { method: "GET", path: session, handle: async (call) => data(nextSession(await infoOf(call, await viewOf(call)))) },
+  { method: "POST", path: `${session}/agent`, handle: setAgent },
+  { method: "POST", path: `${session}/model`, handle: setModel },
+  { method: "POST", path: `${session}/prompt`, partial: "Agent mentions are left to the text.", handle: prompt },
+  { method: "POST", path: `${session}/compact`, partial: "OpenCode answers 503.", handle: compact },
+  { method: "POST", path: `${session}/wait`, partial: "OpenCode answers 503.", handle: wait },
+  { method: "POST", path: `${session}/interrupt`, handle: interrupt },
+  {
+    method: "GET",
+    path: `${session}/context`,
+    partial: "All messages, also those before a compaction.",
+    handle: context,
+  },
+  { method: "GET", path: `${session}/message`, handle: messages },
+  { method: "GET", path: `${session}/message/{messageID}`, handle: message },
+  { method: "GET", path: "/api/permission/request", handle: async (call) => located(call, await permissions(call)) },
+  { method: "GET", path: "/api/question/request", handle: async (call) => located(call, await questions(call)) },
+  { method: "GET", path: `${session}/permission`, handle: async (call) => data(await permissions(call)) },
+  { method: "GET", path: `${session}/permission/{requestID}`, handle: permission },
+  { method: "POST", path: `${session}/permission/{requestID}/reply`, handle: reply },
+  { method: "GET", path: `${session}/question`, handle: async (call) => data(await questions(call)) },
+  { method: "POST", path: `${session}/question/{requestID}/reply`, handle: answer },
+  { method: "POST", path: `${session}/question/{requestID}/reject`, handle: reject },
+];
+
+const data = (value: unknown): OpenCodeAnswer => json({ data: value });
+const located = ({ directory }: OpenCodeCall, value: unknown): OpenCodeAnswer =>
+  json({ location: { directory, project: { id: projectId(directory), directory } }, data: value });
+
+const nextSession = ({
+  id,
+  parentID,
+  projectID,
+  agent,
+  model,
+  cost,
+  tokens,
+  time,
+  title,
+  directory,
+  revert,
+}: OpenCodeSession) =>
+  defined({
+    id,
+    parentID,
+    projectID,
+    agent,
+    model,
+    cost: cost ?? 0,
+    tokens: tokens ?? { input: 0, output: 0, reasoning: 0, cache: { read: 0, write: 0 } },
+    time,
+    title,
+    location: { directory },
+    revert,
+  });
+
+const limitOf = ({ query: { limit } }: OpenCodeCall): number => {
+  const count = Number(limit ?? PAGE);
+  return Number.isInteger(count) && count > 0 ? Math.min(count, LONGEST) : PAGE;
+};
+
+async function list(call: OpenCodeCall): Promise<OpenCodeAnswer> {
+  const given = call.query.cursor === undefined ? null : readCursor(call.query.cursor);
+  const order = given?.order ?? (call.query.order === "asc" ? "asc" : "desc");
+  const all = [...(await listed({ ...call, query: { ...call.query, limit: String(Number.MAX_SAFE_INTEGER) } }))];
+  all.sort((one, other) => ((one.time?.created ?? 0) - (other.time?.created ?? 0)) * (order === "asc" ? 1 : -1));
+  const page = pageOf(all, { given, limit: limitOf(call) });
+  return json({ data: page.map(nextSession), cursor: cursorsOf(page, order) });
+}
+
+interface Given {
+  readonly id: string;
+  readonly direction: "next" | "previous";
+}
+
+/** What comes after, or before, the one that the cursor names. */
+function pageOf<Entry extends { readonly id?: string }>(
+  all: readonly Entry[],
+  { given, limit }: { given: Given | null; limit: number },
+): readonly Entry[] {
+  if (given === null) return all.slice(0, limit);
+  const at = all.findIndex(({ id }) => id === given.id);
+  if (at === -1) return [];
+  return given.direction === "next" ? all.slice(at + 1, at + 1 + limit) : all.slice(Math.max(0, at - limit), at);
+}
+
+const cursorsOf = (page: readonly { readonly id?: string }[], order: "asc" | "desc") => ({
+  previous: cursorOf(page[0]?.id, { order, direction: "previous" }),
+  next: cursorOf(page.at(-1)?.id, { order, direction: "next" }),
+});
+
+async function create(call: OpenCodeCall): Promise<OpenCodeAnswer> {
+  const { agent, model, location } = await call.body(Create);
+  const place = location === undefined ? call : { ...call, directory: location.directory };
+  const view = await createSession(place, defined({ agent, model }));
+  return data(nextSession(await infoOf(call, view, view.openCodeId)));
+}
+
+async function active(call: OpenCodeCall): Promise<OpenCodeAnswer> {
+  await call.views.ready();
+  return data(Object.fromEntries([...call.views.statuses().keys()].map((id) => [id, { type: "running" }])));
+}
+
+async function setAgent(call: OpenCodeCall): Promise<OpenCodeAnswer> {
+  const { agent } = await call.body(z.looseObject({ agent: z.string() }));
+  await choose(call, { agent });
+  return "empty";
+}
+
+async function setModel(call: OpenCodeCall): Promise<OpenCodeAnswer> {
+  const { model } = await call.body(z.looseObject({ model: ModelRef }));
+  await choose(call, { model: { providerID: model.providerID, modelID: model.id }, variant: model.variant });
+  return "empty";
+}
+
+async function prompt(call: OpenCodeCall): Promise<OpenCodeAnswer> {
+  const { id, prompt: given, delivery = "queue" } = await call.body(PromptBody);
+  const files = given.files ?? [];
+  const parts = [
+    { type: "text", text: given.text },
+    ...files.map(({ uri, name }) => ({ type: "file", url: uri, ...defined({ filename: name }) })),
+  ];
+  const asked = await ask(call, { parts, delivery, ...defined({ messageID: id }) });
+  if ("noted" in asked) return asked.noted;
+  const { lastSequence } = await call.sessions.get(asked.view.id, { limit: 0 });
+  return data({
+    admittedSeq: lastSequence,
+    id: id ?? `msg_${asked.prompt.replaceAll("-", "")}`,
+    sessionID: asked.view.openCodeId,
+    prompt: defined({ text: given.text, files: files.length === 0 ? undefined : files }),
+    delivery,
+    timeCreated: Date.now(),
+  });
+}
+
+async function compact(call: OpenCodeCall): Promise<OpenCodeAnswer> {
+  const view = await viewOf(call);
+  await call.sessions.compact(view.id);
+  return "empty";
+}
+
+async function wait(call: OpenCodeCall): Promise<OpenCodeAnswer> {
+  await settled(call, await viewOf(call));
+  return "empty";
+}
+
+async function interrupt(call: OpenCodeCall): Promise<OpenCodeAnswer> {
+  await call.sessions.abort((await viewOf(call)).id, { clearQueue: true });
+  return "empty";
+}
+
+async function context(call: OpenCodeCall): Promise<OpenCodeAnswer> {
+  return data((await readMessages(call, { limit: null, before: null })).map(nextMessage));
+}
+
+async function messages(call: OpenCodeCall): Promise<OpenCodeAnswer> {
+  const given = call.query.cursor === undefined ? null : readCursor(call.query.cursor);
+  const order = given?.order ?? (call.query.order === "asc" ? "asc" : "desc");
+  const limit = limitOf(call);
+  // The usual way through a long conversation, from its end: only the page itself is read.
+  const isDirect = order === "desc" && given?.direction !== "previous";
+  const read = await readMessages(
+    call,
+    isDirect ? { limit, before: given?.id ?? null } : { limit: null, before: null },
+  );
+  const all = read.map(nextMessage).map((one) => ({ ...one, id: String(one.id) }));
+  if (order === "desc") all.reverse();
+  const page = isDirect ? all : pageOf(all, { given, limit });
+  return json({ data: page, cursor: cursorsOf(page, order) });
+}
+
+async function readMessages(call: OpenCodeCall, range: { limit: number | null; before: string | null }) {
+  const conversation = await conversationOf(call);
+  const whole = [];
+  for (const head of await headsBefore(conversation, range))
+    whole.push(await wholeMessage(messageJson(conversation, head)));
+  return whole;
+}
+
+async function wholeMessage(pieces: AsyncIterable<string>) {
+  let text = "";
+  for await (const piece of pieces) text += piece;
+  const value: unknown = JSON.parse(text);
+  if (!isShape(value) || !isShape(value.info) || !Array.isArray(value.parts)) {
+    throw new ApiError("internal", "A message has no info or no parts.");
+  }
+  return { info: value.info, parts: value.parts.filter(isShape) };
+}
+
+async function message(call: OpenCodeCall): Promise<OpenCodeAnswer> {
+  const { messageID = "" } = call.params;
+  const conversation = conversationIn(call, await viewOf(call), call.params.sessionID);
+  const head = await headOf(conversation, messageID);
+  if (head === null) throw new ApiError("not_found", `Message not found: ${messageID}`);
+  return data(nextMessage(await wholeMessage(messageJson(conversation, head))));
+}
+
+/** Of the session that the route names, or of the directory where it names none. */
+async function viewsFor(call: OpenCodeCall): Promise<readonly SessionView[]> {
+  if (call.params.sessionID !== undefined) return [await viewOf(call)];
+  await call.views.ready();
+  return call.views.open().filter(({ now }) => now.state.directory === call.directory);
+}
+
+const isOf =
+  ({ params: { sessionID } }: OpenCodeCall) =>
+  (request: { readonly sessionID: string }): boolean =>
+    sessionID === undefined || request.sessionID === sessionID;
+
+async function permissions(call: OpenCodeCall) {
+  const views = await viewsFor(call);
+  const all = views.flatMap(({ now }) => [...now.store.permissions.values()]);
+  return all.filter(isOf(call)).map(nextPermission);
+}
+
+const nextPermission = ({ id, sessionID, permission: action, patterns, always, metadata, tool }: OpenCodePermission) =>
+  defined({
+    id,
+    sessionID,
+    action,
+    resources: patterns,
+    save: always,
+    metadata,
+    source: tool === undefined ? undefined : { type: "tool", ...tool },
+  });
+
+async function questions(call: OpenCodeCall) {
+  const views = await viewsFor(call);
+  return views.flatMap(({ now }) => [...now.store.questions.values()]).filter(isOf(call));
+}
+
+async function permission(call: OpenCodeCall): Promise<OpenCodeAnswer> {
+  const found = (await permissions(call)).find(({ id }) => id === call.params.requestID);
+  if (found !== undefined) return data(found);
+  throw new ApiError("permission_not_found", `There is no permission request ${call.params.requestID}.`);
+}
+
+async function reply(call: OpenCodeCall): Promise<OpenCodeAnswer> {
+  const { reply: given, message: why } = await call.body(Reply);
+  const { view, request } = await find(call, { id: call.params.requestID ?? "", kind: "permission" });
+  await call.sessions.replyPermission(view.id, request, { reply: given, ...defined({ message: why }) });
+  return "empty";
+}
+
+async function answer(call: OpenCodeCall): Promise<OpenCodeAnswer> {
+  const { answers } = await call.body(Answers);
+  const { view, request } = await find(call, { id: call.params.requestID ?? "", kind: "question" });
+  await call.sessions.replyQuestion(view.id, request, answers);
+  return "empty";
+}
+
+async function reject(call: OpenCodeCall): Promise<OpenCodeAnswer> {
+  const { view, request } = await find(call, { id: call.params.requestID ?? "", kind: "question" });
+  await call.sessions.rejectQuestion(view.id, request, {});
+  return "empty";
+}
