@@ -1,176 +1,269 @@
 /**
  * A flood of deltas from one agent to many clients: Franca, storing and converting, beside a bare relay that does
- * neither. All take turns, so that what else the machine does falls on all.
+ * neither, and beside its peers where they are installed. All take turns, so that what else the machine does falls on
+ * all. Deltas carry an index: what is lost and what comes out of order is counted.
  */
-import { openCounting } from "./clients.ts";
+import { type CountingOptions, openCounting } from "./clients.ts";
 import { idleAt, post, send } from "./http.ts";
-import { atLeast, atMost, type Measurement, median, type Result, times, whole } from "./measure.ts";
+import { atLeast, atMost, type Measurement, median, type Result, spread, times, whole } from "./measure.ts";
+import { openPeer, type Peer, type Peers } from "./peers.ts";
 import { cpuSeconds, type Program, peakMemory, startFranca, startRelay } from "./programs.ts";
 
 const DELTAS = 20_000;
+const ROUNDS = 9;
 /** Rounds that are not counted: a daemon lives longer than its first moments. */
 const WARM_UP = 2;
 
-interface Lane {
-  readonly name: string;
-  /** Of the relay's rate, by clients; null for the relay itself. */
-  readonly target: Readonly<Record<number, number>> | null;
-  readonly run: (programs: Programs, options: { clients: number; round: number }) => Promise<Run>;
-}
-
 interface Programs {
   readonly relay: Program;
+  readonly codexRelay: Program;
   readonly franca: Program;
-  /** One by itself: a daemon that has had clients of OpenCode's goes on retelling for the next. */
+  /** One by itself: a daemon that has had clients of OpenCode's goes on rendering for the next. */
   readonly surface: Program;
+  readonly peer: Peer | null;
+}
+
+interface Lane {
+  readonly name: string;
+  /** The lane it is compared with. */
+  readonly beside: string | null;
+  /** Of the other's rate, by clients. */
+  readonly targets: readonly { readonly beside: string; readonly clients: number; readonly atLeast: number }[];
+  readonly run: (programs: Programs, round: Round) => Promise<Run> | null;
+}
+
+interface Round {
+  readonly clients: number;
+  readonly round: number;
 }
 
 interface Run {
   /** Deliveries per second, over all clients. */
   readonly rate: number;
   readonly lost: number;
+  readonly disordered: number;
   readonly cpuSeconds: number | null;
 }
 
+const RELAY = "bare relay, Claude's lines";
+const CODEX_RELAY = "bare relay, Codex's lines";
+const PEER = "sandbox-agent";
+const PIPE = "Franca, Claude on a pipe";
+
+const on = (beside: string, clients: number, least: number) => ({ beside, clients, atLeast: least });
+
 const lanes: readonly Lane[] = [
-  { name: "bare relay", target: null, run: ({ relay }, { clients }) => floodRelay(relay, clients) },
+  { name: RELAY, beside: null, targets: [], run: ({ relay }, round) => floodRelay(relay, round, claudeLines) },
   {
-    name: "Franca, the relay's agent on a pipe",
-    target: { 1: 1, 20: 0.5 },
-    run: ({ franca }, { clients, round }) =>
-      floodFranca(franca, { clients, agent: "claude", session: `piped-${clients}-${round}`, surface: "universal" }),
+    name: CODEX_RELAY,
+    beside: null,
+    targets: [],
+    run: ({ codexRelay }, round) => floodRelay(codexRelay, round, codexLines),
+  },
+  {
+    name: PEER,
+    beside: RELAY,
+    targets: [],
+    run: ({ peer }, round) => (peer === null ? null : floodPeer(peer, round)),
+  },
+  {
+    name: PIPE,
+    beside: RELAY,
+    targets: [on(RELAY, 1, 1), on(RELAY, 20, 1), on(PEER, 1, 1.5), on(PEER, 20, 4)],
+    run: ({ franca }, round) => floodFranca(franca, { ...round, agent: "claude", surface: "universal" }),
+  },
+  {
+    name: "Franca, Codex on a pipe",
+    beside: CODEX_RELAY,
+    targets: [on(CODEX_RELAY, 1, 1), on(CODEX_RELAY, 20, 1)],
+    run: ({ franca }, round) => floodFranca(franca, { ...round, agent: "codex", surface: "universal" }),
   },
   {
     name: "Franca, the mock agent inside",
-    target: { 1: 1, 20: 0.5 },
-    run: ({ franca }, { clients, round }) =>
-      floodFranca(franca, { clients, agent: "mock", session: `inside-${clients}-${round}`, surface: "universal" }),
+    beside: RELAY,
+    targets: [on(RELAY, 1, 1), on(RELAY, 20, 1)],
+    run: ({ franca }, round) => floodFranca(franca, { ...round, agent: "mock", surface: "universal" }),
   },
   {
-    name: "Franca, the mock agent, OpenCode's API",
-    target: null,
-    run: ({ surface }, { clients, round }) =>
-      floodFranca(surface, { clients, agent: "mock", session: `surface-${clients}-${round}`, surface: "opencode" }),
+    name: "Franca, Claude on a pipe, /opencode",
+    beside: PIPE,
+    targets: [on(PIPE, 1, 0.7)],
+    run: ({ surface }, round) => floodFranca(surface, { ...round, agent: "claude", surface: "opencode" }),
   },
 ];
 
 export const flooding: Measurement = {
   name: "flood",
   quick: true,
-  async run({ quick }) {
+  async run({ peers, quick }) {
     const results: Result[] = [];
-    for (const clients of [1, 20]) results.push(...(await floodAll({ clients, rounds: quick ? 9 : 21 })));
+    for (const clients of [1, 20]) results.push(...(await floodAll({ clients, peers, rounds: quick ? 5 : ROUNDS })));
     return results;
   },
 };
 
-async function floodAll({ clients, rounds }: { clients: number; rounds: number }): Promise<Result[]> {
-  const [franca, surface, relay] = await Promise.all([startFranca(), startFranca(), startRelay()]);
-  const runs = new Map<Lane, Run[]>(lanes.map((lane) => [lane, []]));
+interface Flooding {
+  readonly clients: number;
+  readonly rounds: number;
+  readonly peers: Peers;
+}
+
+async function floodAll({ clients, peers, rounds }: Flooding): Promise<Result[]> {
+  const [franca, surface, relay, codexRelay, peer] = await Promise.all([
+    startFranca(),
+    startFranca(),
+    startRelay("claude"),
+    startRelay("codex"),
+    openPeer(peers),
+  ]);
+  const programs: Programs = { franca, surface, relay, codexRelay, peer };
+  const runs = new Map<string, Run[]>();
   try {
     for (let round = 0; round < rounds + WARM_UP; round += 1) {
-      for (const lane of lanes) {
-        const run = await lane.run({ franca, surface, relay }, { clients, round });
-        if (round >= WARM_UP) runs.get(lane)?.push(run);
+      for (const { name, run } of lanes) {
+        const done = await run(programs, { clients, round });
+        if (done !== null && round >= WARM_UP) runs.set(name, [...(runs.get(name) ?? []), done]);
       }
     }
-    const memory = Object.entries({ "Franca's peak memory": franca, "the same with OpenCode's API": surface });
-    const weights = memory.map(([name, { pid }]): Result => {
-      const peak = peakMemory(pid) ?? 0;
-      const target = clients === 20 ? atMost(peak, 150, " MiB") : null;
-      return { what: `${name}, ${clientsAs(clients)}`, measured: `${peak.toFixed(0)} MiB`, target };
-    });
-    return [...tell(runs, clients), ...weights];
+    return [
+      ...lanes.flatMap((lane) => resultsOf(lane, { runs, clients })),
+      weightOf({ name: "Franca's peak memory", program: franca, clients }),
+      weightOf({ name: "Franca's peak memory, /opencode", program: surface, clients }),
+      ...(peer === null
+        ? []
+        : [{ ...weightOf({ name: `${PEER}'s peak memory`, program: peer, clients }), target: null }]),
+    ];
   } finally {
-    await Promise.all([franca.stop(), surface.stop(), relay.stop()]);
+    await Promise.all([franca.stop(), surface.stop(), relay.stop(), codexRelay.stop(), peer?.stop()]);
   }
 }
 
 const clientsAs = (clients: number): string => `${clients} client${clients > 1 ? "s" : ""}`;
 
-function tell(runs: ReadonlyMap<Lane, readonly Run[]>, clients: number): Result[] {
-  const [relay = []] = runs.values();
-  return [...runs].map(([{ name, target }, own]) => {
-    // Round by round, then the middle: both sides of a ratio had the same machine.
-    const ratio = median(own.map(({ rate }, round) => rate / (relay[round]?.rate ?? rate)));
-    const lost = own.reduce((sum, run) => sum + run.lost, 0);
-    const cpu = median(own.flatMap(({ cpuSeconds: seconds }) => (seconds === null ? [] : [seconds])));
-    const rates = own.map(({ rate }) => rate);
-    const measured = [
-      ...(own === relay ? [] : [times(ratio)]),
-      `${whole(median(rates))}/s (best ${whole(Math.max(...rates))}), ${lost} lost, ${cpu.toFixed(2)} s CPU`,
-    ].join("  ");
-    const limit = target?.[clients];
-    const verdict = limit === undefined ? null : atLeast(ratio, limit);
+function weightOf({ name, program, clients }: { name: string; program: Program; clients: number }): Result {
+  const peak = peakMemory(program.pid) ?? 0;
+  const target = clients === 20 ? atMost(peak, 150, " MiB") : null;
+  return { what: `${name}, ${clientsAs(clients)}`, measured: `${peak.toFixed(0)} MiB`, target };
+}
+
+interface Measured {
+  readonly runs: ReadonlyMap<string, readonly Run[]>;
+  readonly clients: number;
+}
+
+function resultsOf({ name, beside, targets }: Lane, { runs, clients }: Measured): Result[] {
+  const own = runs.get(name);
+  if (own === undefined) return [];
+  const rates = own.map(({ rate }) => rate);
+  const lost = own.reduce((sum, run) => sum + run.lost, 0);
+  const disordered = own.reduce((sum, run) => sum + run.disordered, 0);
+  const cpu = median(own.flatMap(({ cpuSeconds: seconds }) => (seconds === null ? [] : [seconds])));
+  const facts = [`${whole(median(rates))}/s`, `${lost} lost`, `${disordered} out of order`, `${cpu.toFixed(2)} s CPU`];
+  const sound = lost === 0 && disordered === 0;
+  const what = `${name}, ${clientsAs(clients)}`;
+  // Round by round, then the middle: both sides of a ratio had the same machine.
+  const ratiosTo = (other: string): readonly number[] =>
+    own.flatMap(({ rate }, round) => rate / (runs.get(other)?.[round]?.rate ?? Number.NaN)).filter(Number.isFinite);
+  const asked = targets.filter((target) => target.clients === clients && runs.has(target.beside));
+  if (asked.length === 0) {
+    const ratios = beside === null ? [] : ratiosTo(beside);
+    const ratio = ratios.length === 0 ? [] : [`${times(median(ratios))} of ${beside}`];
+    return [{ what, measured: [...ratio, ...facts].join(", "), target: null, rate: median(rates) }];
+  }
+  return asked.map(({ beside: other, atLeast: limit }, index) => {
+    const ratios = ratiosTo(other);
+    const verdict = atLeast(median(ratios), limit);
+    const ratio = `${times(median(ratios))} (${spread(ratios)}) of ${other}`;
     return {
-      what: `${name}, ${clientsAs(clients)}`,
-      measured,
-      target: verdict === null ? null : { ...verdict, reached: verdict.reached && lost === 0 },
+      what,
+      measured: [ratio, ...(index === 0 ? facts : [])].join(", "),
+      target: { ...verdict, reached: verdict.reached && sound },
+      ...(index === 0 ? { rate: median(rates) } : {}),
     };
   });
 }
 
-function floodRelay(relay: Program, clients: number): Promise<Run> {
-  return measure({
-    clients,
-    program: relay,
-    stream: relay.url,
-    mark: '"type":"text_delta"',
-    end: '"type":"result"',
-    begin: () => post(`${relay.url}/${DELTAS}`, {}),
-  });
+interface RelayLines {
+  readonly mark: string;
+  readonly end: string;
+  readonly ask: object;
 }
 
-interface FrancaFlood {
-  readonly clients: number;
-  readonly agent: "mock" | "claude";
-  readonly session: string;
+const claudeLines: RelayLines = {
+  mark: '"text_delta","text":"#',
+  end: '"type":"result"',
+  ask: { type: "user", message: { role: "user", content: [{ type: "text", text: `flood ${DELTAS}` }] } },
+};
+
+const codexLines: RelayLines = {
+  mark: '"delta":"#',
+  end: '"turn/completed"',
+  ask: { id: 1, method: "turn/start", params: { input: [{ type: "text", text: `flood ${DELTAS}` }] } },
+};
+
+function floodRelay(relay: Program, { clients }: Round, { mark, end, ask }: RelayLines): Promise<Run> {
+  const begin = () => send("POST", relay.url, `${JSON.stringify(ask)}\n`);
+  return measure({ clients, program: relay, url: relay.url, mark, end, begin });
+}
+
+function floodPeer(peer: Peer, { clients, round }: Round): Promise<Run> {
+  return peer.open(`${clients}-${round}`).then(({ url, headers, prompt }) =>
+    measure({
+      clients,
+      program: peer,
+      url,
+      headers,
+      mark: '"text":"#',
+      end: '"stopReason"',
+      begin: () => prompt(`flood ${DELTAS}`),
+    }),
+  );
+}
+
+interface FrancaFlood extends Round {
+  readonly agent: "mock" | "claude" | "codex";
   readonly surface: "universal" | "opencode";
 }
 
-async function floodFranca(franca: Program, { clients, session, agent, surface }: FrancaFlood): Promise<Run> {
-  const path = `${franca.url}/v1/sessions/${session}`;
+async function floodFranca(franca: Program, { clients, round, agent, surface }: FrancaFlood): Promise<Run> {
+  const path = `${franca.url}/v1/sessions/${surface}-${agent}-${clients}-${round}`;
   await post(path, { agent, directory: process.cwd() });
   // A first turn, so that the agent runs: the relay's does too.
   await post(`${path}/messages`, { message: "silent" });
   const before = await idleAt(path);
   const directory = encodeURIComponent(process.cwd());
+  const mark = '"delta":"#';
   const stream =
     surface === "universal"
-      ? { stream: `${path}/events/sse?offset=${before}`, mark: '"type":"item.delta"', end: '"type":"turn.ended"' }
-      : {
-          stream: `${franca.url}/opencode/event?directory=${directory}`,
-          mark: '"type":"message.part.delta"',
-          end: '"type":"session.idle"',
-        };
+      ? { url: `${path}/events/sse?offset=${before}`, mark, end: '"type":"turn.ended"' }
+      : { url: `${franca.url}/opencode/event?directory=${directory}`, mark, end: '"type":"session.idle"' };
   const begin = () => post(`${path}/messages`, { message: `flood ${DELTAS}` });
   const run = await measure({ clients, program: franca, ...stream, begin });
   await send("DELETE", path);
   return run;
 }
 
-interface Measure {
+interface Measure extends CountingOptions {
   readonly clients: number;
   readonly program: Program;
-  readonly stream: string;
-  readonly mark: string;
-  readonly end: string;
   readonly begin: () => Promise<unknown>;
 }
 
-async function measure({ program, stream, mark, end, begin, clients }: Measure): Promise<Run> {
-  const readers = await Promise.all(Array.from({ length: clients }, () => openCounting({ url: stream, mark, end })));
+async function measure({ program, clients, begin, ...counting }: Measure): Promise<Run> {
+  const readers = await Promise.all(Array.from({ length: clients }, () => openCounting(counting)));
   const cpuBefore = cpuSeconds(program.pid);
   const startedAt = performance.now();
-  await begin();
+  const begun = begin();
   const ends = await Promise.all(readers.map(({ ended }) => ended));
   const seconds = (Math.max(...ends) - startedAt) / 1000;
   const cpuAfter = cpuSeconds(program.pid);
-  const lost = readers.reduce((sum, { count }) => sum + DELTAS - count(), 0);
+  await begun;
+  const counts = readers.map(({ count }) => count());
   for (const reader of readers) reader.close();
   return {
     rate: (DELTAS * clients) / seconds,
-    lost,
+    lost: counts.reduce((sum, { received }) => sum + DELTAS - received, 0),
+    disordered: counts.reduce((sum, count) => sum + count.disordered, 0),
     cpuSeconds: cpuBefore === null || cpuAfter === null ? null : cpuAfter - cpuBefore,
   };
 }

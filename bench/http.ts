@@ -4,7 +4,7 @@ import { Agent, get, type IncomingMessage, request } from "node:http";
 // One connection for all requests, as a client library keeps it; `fetch` would be measured more than the server.
 const agent = new Agent({ keepAlive: true });
 
-export function send(method: string, url: string, body?: object): Promise<string> {
+export function send(method: string, url: string, body?: object | string): Promise<string> {
   return new Promise((resolve, reject) => {
     const outgoing = request(url, { method, agent }, (response) => {
       let text = "";
@@ -17,7 +17,8 @@ export function send(method: string, url: string, body?: object): Promise<string
       );
     });
     outgoing.on("error", reject);
-    outgoing.end(body === undefined ? undefined : JSON.stringify(body));
+    outgoing.setHeader("content-type", "application/json");
+    outgoing.end(body === undefined || typeof body === "string" ? body : JSON.stringify(body));
   });
 }
 
@@ -36,9 +37,13 @@ export interface Frames {
 }
 
 /** Resolves when the server has begun to answer. `onChunk` hears the bytes as they come. */
-export function openStream(url: string, onChunk: (chunk: Buffer) => void): Promise<Frames> {
+export function openStream(
+  url: string,
+  onChunk: (chunk: Buffer) => void,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<Frames> {
   return new Promise((resolve, reject) => {
-    const outgoing = get(url, { agent: false }, (response: IncomingMessage) => {
+    const outgoing = get(url, { agent: false, headers }, (response: IncomingMessage) => {
       if (response.statusCode !== 200) return reject(new Error(`${url} answered ${response.statusCode}`));
       response.on("data", onChunk);
       response.on("error", () => {});

@@ -1,27 +1,39 @@
-/** What the measurements share: medians, verdicts, and a table to tell them in. */
+/** What the measurements share: medians, verdicts, and a table to print them in. */
+import type { Peers } from "./peers.ts";
 
 export interface Result {
   readonly what: string;
   readonly measured: string;
+  /** Deliveries per second, where that is what was measured. */
+  readonly rate?: number;
   /** What to reach, and whether it was reached; null where there is only something to see. */
-  readonly target: { readonly text: string; readonly reached: boolean } | null;
+  readonly target: Target | null;
+}
+
+export interface Target {
+  readonly text: string;
+  readonly reached: boolean;
+  /** How well: 1 is just reached, 2 twice as good as asked for. */
+  readonly score: number;
 }
 
 export interface Measurement {
   readonly name: string;
   /** Also part of `--quick`. */
   readonly quick: boolean;
-  readonly run: (options: { readonly quick: boolean }) => Promise<readonly Result[]>;
+  readonly run: (options: { readonly quick: boolean; readonly peers: Peers }) => Promise<readonly Result[]>;
 }
 
-export const atMost = (value: number, limit: number, unit = ""): NonNullable<Result["target"]> => ({
+export const atMost = (value: number, limit: number, unit = ""): Target => ({
   text: `≤ ${limit}${unit}`,
   reached: value <= limit,
+  score: limit / Math.max(value, limit / 100),
 });
 
-export const atLeast = (value: number, limit: number, unit = ""): NonNullable<Result["target"]> => ({
+export const atLeast = (value: number, limit: number, unit = ""): Target => ({
   text: `≥ ${limit}${unit}`,
   reached: value >= limit,
+  score: value / limit,
 });
 
 export const median = (values: readonly number[]): number => percentile(values, 50);
@@ -30,6 +42,10 @@ export function percentile(values: readonly number[], percent: number): number {
   const sorted = [...values].sort((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor((sorted.length * percent) / 100))] ?? 0;
 }
+
+/** Where the middle half of the values lies. */
+export const spread = (values: readonly number[]): string =>
+  `${percentile(values, 25).toFixed(2)}–${percentile(values, 75).toFixed(2)}`;
 
 export const ms = (value: number): string => `${value.toFixed(2)} ms`;
 export const times = (value: number): string => `${value.toFixed(2)} ×`;
@@ -54,7 +70,8 @@ export function timed(work: () => unknown): number {
   return performance.now() - startedAt;
 }
 
-export function tell(rows: readonly Result[]): string {
+/** The rows as a table of text. */
+export function asTable(rows: readonly Result[]): string {
   const cells = rows.map(({ what, measured, target }) => [
     target === null ? " " : target.reached ? "✓" : "✗",
     what,

@@ -1,10 +1,11 @@
 /** The programs under measurement, each a process of its own, and what the system says about them. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import type { Language } from "./agent.ts";
 
 export interface Program {
   readonly url: string;
@@ -12,16 +13,20 @@ export interface Program {
   readonly stop: () => Promise<void>;
 }
 
-export async function startRelay(): Promise<Program> {
-  const child = spawn(process.execPath, [process.argv[1] ?? "", "relay"], { stdio: ["ignore", "pipe", "inherit"] });
+export async function startRelay(language: Language): Promise<Program> {
+  const child = spawn(process.execPath, [process.argv[1] ?? "", "relay", language], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
   return { url: await addressOf(child), pid: child.pid ?? 0, stop: () => stop(child) };
 }
 
-/** As users have it: the built program, the log in SQLite. Its Claude Code is the relay's fake agent. */
+/** As users have it: the built program, the log in SQLite. Claude Code and Codex are the relay's fake agents. */
 export async function startFranca(): Promise<Program> {
   const home = mkdtempSync(join(tmpdir(), "franca-bench-"));
-  const shim = `#!/bin/sh\nexec "${process.execPath}" "${process.argv[1]}" agent "$@"\n`;
-  writeFileSync(join(home, "claude"), shim, { mode: 0o755 });
+  for (const language of ["claude", "codex"]) {
+    const shim = `#!/bin/sh\nexec "${process.execPath}" "${process.argv[1]}" ${language} "$@"\n`;
+    writeFileSync(join(home, language), shim, { mode: 0o755 });
+  }
   const args = [
     join(process.cwd(), "bin", "franca.js"),
     "serve",
@@ -70,13 +75,14 @@ export async function stop(child: ChildProcess): Promise<void> {
   await ended;
 }
 
-const TICKS_PER_SECOND = 100;
-
-/** Seconds of processor time so far; null where the system does not tell. */
+/** Seconds of processor time so far, of all its threads; null where the system does not tell. */
 export function cpuSeconds(pid: number): number | null {
   try {
-    const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]?.split(" ") ?? [];
-    return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
+    const tasks = readdirSync(`/proc/${pid}/task`);
+    const times = tasks.map((task) =>
+      Number(readFileSync(`/proc/${pid}/task/${task}/schedstat`, "utf8").split(" ")[0]),
+    );
+    return times.reduce((sum, nanoseconds) => sum + nanoseconds, 0) / 1e9;
   } catch {
     return null;
   }

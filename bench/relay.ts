@@ -7,10 +7,11 @@
 import { spawn } from "node:child_process";
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import type { Language } from "./agent.ts";
 
-export function playRelay(): void {
+export function playRelay(language: Language): void {
   const clients = new Set<ServerResponse>();
-  const agent = spawn(process.execPath, [process.argv[1] ?? "", ...process.argv.slice(3)], {
+  const agent = spawn(process.execPath, [process.argv[1] ?? "", language], {
     stdio: ["pipe", "pipe", "inherit"],
   });
   let id = 0;

@@ -1,10 +1,13 @@
-/** Runs the measurements that were asked for and tells them, with what each is to reach. */
+/** Runs the measurements that were asked for, prints them with their targets, and writes docs/performance.md. */
+import { cpus, loadavg } from "node:os";
 import { converting } from "./convert.ts";
+import { writePage } from "./document.ts";
 import { flooding } from "./flood.ts";
 import { latency } from "./latency.ts";
-import { type Measurement, tell } from "./measure.ts";
+import { asTable, type Measurement, type Result } from "./measure.ts";
+import { findPeers } from "./peers.ts";
 import { reconnecting } from "./reconnect.ts";
-import { starting, weight } from "./start.ts";
+import { running, starting, weight } from "./start.ts";
 import { translation } from "./translate.ts";
 
 const measurements: readonly Measurement[] = [
@@ -12,6 +15,7 @@ const measurements: readonly Measurement[] = [
   latency,
   translation,
   starting,
+  running,
   weight,
   reconnecting,
   converting,
@@ -27,14 +31,22 @@ export async function measureAll(words: readonly string[]): Promise<void> {
     process.exitCode = 2;
     return;
   }
+  const peers = findPeers({ install: words.includes("--install-peers") });
   const chosen = measurements.filter((one) => (names.length === 0 ? !quick || one.quick : names.includes(one.name)));
-  console.log(`Node ${process.versions.node}, medians unless said otherwise`);
-  let missed = 0;
+  const machine = `Node ${process.versions.node}, ${cpus().length} cores`;
+  console.log(`${machine}, medians unless said otherwise`);
+  const loads = [loadavg()[0] ?? 0];
+  const all: { readonly name: string; readonly results: readonly Result[] }[] = [];
   for (const { name, run } of chosen) {
-    const results = await run({ quick });
-    console.log(`\n${name}\n${tell(results)}`);
-    missed += results.filter(({ target }) => target?.reached === false).length;
+    const results = await run({ quick, peers });
+    console.log(`\n${name}\n${asTable(results)}`);
+    all.push({ name, results });
+    loads.push(loadavg()[0] ?? 0);
   }
-  console.log(missed === 0 ? "\nAll targets are reached." : `\nTargets missed: ${missed}.`);
+  const missed = all.flatMap(({ results }) => results).filter(({ target }) => target?.reached === false).length;
+  const load = `load ${Math.min(...loads).toFixed(1)} to ${Math.max(...loads).toFixed(1)}`;
+  console.log(`\n${missed === 0 ? "All targets are reached." : `Targets missed: ${missed}.`} (${load})`);
   if (missed > 0) process.exitCode = 1;
+  const isWhole = names.length === 0 && !quick;
+  if (isWhole || words.includes("--write")) writePage(all, { machine, load, when: new Date() });
 }

@@ -39,6 +39,8 @@ export interface Repetition {
   readonly like: EventOf<"item.delta">;
   readonly item: OpenItem;
   readonly said: { text: string };
+  /** What was said since `settleTexts`: joined at once, where adding each to a long text would leave a long chain. */
+  pieces: string[];
 }
 
 interface Parts {
@@ -65,8 +67,9 @@ export function repetitionOf(
   if (said === undefined || item === undefined) return null;
   for (const keys of running.deltas.varying) {
     const template = cutLine(text, keys);
-    if (template !== null && matchLine(template, spanOf(text))?.delta === delta)
-      return { template, like: event, item, said };
+    if (template !== null && matchLine(template, spanOf(text))?.delta === delta) {
+      return { template, like: event, item, said, pieces: [] };
+    }
   }
   return null;
 }
@@ -74,7 +77,7 @@ export function repetitionOf(
 /** The delta of a line like the last one; null when it is not like it, and nothing has changed then. */
 export function repeat(
   parts: Parts,
-  { template, like, item, said }: Repetition,
+  { template, like, pieces }: Repetition,
   { line, at }: { readonly line: LineSpan; readonly at: number },
 ): RepeatedDelta | null {
   const matched = matchLine(template, line);
@@ -88,8 +91,7 @@ export function repeat(
   parts.lines += 1;
   if (at > machine.at) machine.at = at;
   machine.heardAt = machine.at;
-  item.text += delta;
-  said.text += delta;
+  pieces.push(delta);
   snapshot.sequence = stamp.sequence;
   snapshot.time = stamp.timeText;
   return {
@@ -102,6 +104,16 @@ export function repeat(
     delta,
     native: { source, start, end, template, cuts },
   };
+}
+
+/** The texts of item and snapshot are brought up to date before anybody looks at them. */
+export function settleTexts(repetition: Repetition): void {
+  const { item, said, pieces } = repetition;
+  if (pieces.length === 0) return;
+  const text = pieces.join("");
+  item.text += text;
+  said.text += text;
+  repetition.pieces = [];
 }
 
 /** The event itself, for those who want it whole. */

@@ -9,7 +9,7 @@ import { HOST_CALL } from "./host-call.ts";
 import type { Effect, NativeRecord, SessionInput, SessionOutput, TurnPolicy } from "./input.ts";
 import type { LineSpan } from "./line-template.ts";
 import type { Drafted, MachineState } from "./machine-state.ts";
-import { type RepeatedDelta, type Repetition, repeat, repetitionOf } from "./repeat.ts";
+import { type RepeatedDelta, type Repetition, repeat, repetitionOf, settleTexts } from "./repeat.ts";
 import type { Report } from "./report.ts";
 import { resumeMachine } from "./resume.ts";
 import { emptySnapshot, type Snapshot, snapshotFold } from "./snapshot.ts";
@@ -62,6 +62,7 @@ export function openSession(options: SessionOptions): Session {
   }
   return {
     step(input, text) {
+      settle(state);
       state.repetition = null;
       const output = stepSession(state, input);
       if (text !== undefined && input.type === "line") state.repetition = repetitionOf(state, { text, output });
@@ -69,7 +70,10 @@ export function openSession(options: SessionOptions): Session {
     },
     repeat: (line, at) => (state.repetition === null ? null : repeat(state, state.repetition, { line, at })),
     wakeAt: () => earliest(wakeAt(state.machine), state.running.wakeAt()),
-    snapshot: () => state.snapshot,
+    snapshot() {
+      settle(state);
+      return state.snapshot;
+    },
     connection: () => state.machine.connection,
     request: (id) => requestState(state.machine, id),
   };
@@ -84,6 +88,10 @@ interface State {
   lines: number;
   /** What the last line may be repeated as. */
   repetition: Repetition | null;
+}
+
+function settle({ repetition }: State): void {
+  if (repetition !== null) settleTexts(repetition);
 }
 
 /** What one input leads to, while it is being worked out. */

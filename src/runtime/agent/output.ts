@@ -4,8 +4,9 @@
  */
 import type { Readable } from "node:stream";
 
-/** A piece of this size says that more is on its way; agents that stream as models do stay far below. */
+/** A piece of this size, or one so soon after the last, says that more is on its way; models stream far slower. */
 const FLOOD_BYTES = 2_000;
+const FLOOD_MS = 0.3;
 const REST_MS = 1;
 
 export interface Output {
@@ -19,6 +20,7 @@ export interface Output {
 export function readOutput(stream: Readable, onChunk: (chunk: Buffer) => void): Output {
   let held = false;
   let resting = false;
+  let lastAt = 0;
   const settle = (): void => {
     if (held || resting) stream.pause();
     else stream.resume();
@@ -28,8 +30,11 @@ export function readOutput(stream: Readable, onChunk: (chunk: Buffer) => void): 
     settle();
   };
   stream.on("data", (chunk: Buffer) => {
+    const now = performance.now();
+    const isFlood = chunk.length >= FLOOD_BYTES || now - lastAt < FLOOD_MS;
+    lastAt = now;
     onChunk(chunk);
-    if (chunk.length < FLOOD_BYTES || resting) return;
+    if (!isFlood || resting) return;
     resting = true;
     stream.pause();
     setTimeout(wake, REST_MS);

@@ -30,7 +30,7 @@ const GROUP_BYTES = 256 * 1024;
  * lines as for many. The time grows with the lines of the last group, up to a limit.
  */
 const GATHER_PER_LINE_MS = 0.1;
-const LONGEST_GATHER_MS = 4;
+const LONGEST_GATHER_MS = 8;
 /** How much may be queued before lines are stepped at once, before the agent is held back, and when it may resume. */
 const GATHERED_BYTES = 512 * 1024;
 const BEHIND_BYTES = 1024 * 1024;
