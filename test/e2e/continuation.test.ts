@@ -54,7 +54,9 @@ describe("the mock", () => {
       "turn.continued settle",
       "turn.ended completed",
     ]);
-    expect(events.filter(isA("turn.continued")).at(-1)?.data.reason).toBe("the last continuation closed no todo");
+    expect(events.filter(isA("turn.continued")).at(-1)?.data.reason).toBe(
+      "the last continuation closed no more todos than before",
+    );
   });
 
   test("nobody is asked to go on who did not opt in", async () => {

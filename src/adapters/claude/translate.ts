@@ -122,6 +122,9 @@ function wake(state: State): Report[] {
   return [{ type: "begin", origin: "user" }, ...sayWaiting(state, null)];
 }
 
+/** What ends a turn with a reason of its own, or is followed by a compaction. */
+const LIMITS = ["max_output_tokens", "refusal", "prompt_too_long"];
+
 const FILLERS = ["No response requested.", "(no content)"];
 
 /** Written by the CLI in the model's place: an error, or what a slash command printed. */
@@ -132,10 +135,13 @@ function onSynthetic(state: State, line: ClaudeAssistant): Report[] {
     .join("\n");
   if (line.is_api_error_message === true || line.error !== undefined) {
     const refused = line.message.stop_reason === "refusal" ? "refusal" : undefined;
-    const code = refused ?? line.api_error_type ?? line.api_error ?? line.error ?? null;
+    const named = refused ?? line.api_error_type ?? line.api_error ?? line.error ?? null;
+    const code = named === "unknown" ? "agent_error" : named;
     const status = line.api_error_status ?? null;
     if (line.parent_tool_use_id === null) state.lastError = line.error ?? null;
-    return [{ type: "error", message: text, code, details: { status }, fatal: false }];
+    // The CLI writes it when it gives up: its result follows, as an error unless a limit or a refusal was reached.
+    const fatal = line.parent_tool_use_id === null && !LIMITS.includes(code ?? "");
+    return [{ type: "error", message: text, code, details: { status }, fatal }];
   }
   return FILLERS.includes(text) ? [] : onAssistant(state, line);
 }
