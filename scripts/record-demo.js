@@ -113,18 +113,21 @@ async function film(tmux) {
   await pause(1_000);
   const screens = [];
   const started = Date.now();
+  /** Looking takes longer than typing. */
+  let late = 0;
   const shot = () => {
     // The folder of a user, not of this recording.
     const text = tmux("capture-pane", "-e", "-p").trimEnd().replaceAll(join(folder, "home"), "/home/ada");
-    if (screens.at(-1)?.text !== text) screens.push({ at: Date.now() - started, text });
+    if (screens.at(-1)?.text !== text) screens.push({ at: Date.now() - started - late, text });
     return text;
   };
   await pause(500);
   shot();
   for (const letter of `franca run -a claude --permission-mode acceptEdits "${PROMPT}"`) {
     tmux("send-keys", "-l", letter);
-    await pause(TYPING_MS);
+    const before = Date.now();
     shot();
+    late += Math.max(0, Date.now() - before - TYPING_MS);
   }
   tmux("send-keys", "Enter");
   let answered = false;

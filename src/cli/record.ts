@@ -32,7 +32,7 @@ export function define(command: Command): void {
     .option("--model <model>", "the agent's model")
     .option("--dir <folder>", "where the agent works", ".")
     .option("--what <sentence>", "what the recording shows, for about.json")
-    .addOption(new Option("--permission-mode <mode>", "what needs asking").choices(PermissionMode.options))
+    .addOption(new Option("--permission-mode <mode>", "approval policy").choices(PermissionMode.options))
     .option("--auto-approve", "allow whatever the agent asks for; everything is refused otherwise")
     .addHelpText(
       "after",

@@ -18,8 +18,10 @@ export async function agentFor({ door, configured, data, canAsk, say }: AgentQue
   if (configured !== null) return configured;
   const known = await door.defaultAgent();
   if (known !== null) return known;
+  const { adapterFor } = await import("../adapters/index.ts");
+  const needsLogin = (id: string): boolean => (adapterFor(id)?.credentials ?? null) !== null;
   const ready = (await door.agents()).filter(
-    ({ id, installed, credentialsAvailable }) => id !== MOCK && installed && credentialsAvailable,
+    ({ id, installed, credentialsAvailable }) => needsLogin(id) && installed && credentialsAvailable,
   );
   if (ready.length > 1 && canAsk) return askAgent(ready, { data });
   say(

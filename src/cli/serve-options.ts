@@ -5,34 +5,48 @@ export function addServeOptions(command: Command): Command {
   const list = (value: string, former: string[] | undefined): string[] => [...(former ?? []), ...value.split(",")];
   return command
     .option("--config <file>", "the config file")
-    .option("--host <address>", "where to listen (default: 127.0.0.1)")
-    .option("--port <number>", "0 takes any free one (default: 7717)")
+    .option("--host <address>", "the address to listen on (default: 127.0.0.1)")
+    .option("--port <number>", "the port; 0 chooses a free one (default: 7717)")
     .option("--token <token>", "the token that clients must send (default: the data folder's own)")
-    .option("--token-file <file>", "the same, read from a file")
-    .option("--no-token", "let every program and user of this machine in; loopback only")
-    .option("--data <folder>", "where sessions are kept (default: $XDG_DATA_HOME/franca)")
-    .addOption(new Option("--store <kind>", "memory forgets everything at the end").choices(["sqlite", "memory"]))
-    .addOption(new Option("--durability <kind>", "full also survives loss of power").choices(["normal", "full"]))
-    .option("--cors-allow-origin <origin>", "pages that may use the daemon (repeatable)", list)
-    .option("--default-agent <agent>", "for sessions that name none (default: mock)")
-    .option("--watchdog-ms <ms>", "how long a silent agent with nothing open may be silent")
-    .option("--pass-env <name>", "environment variables agents get besides the usual ones (repeatable)", list)
-    .option("--opencode-root", "OpenCode's API also at the root, not only at /opencode (default)")
-    .option("--no-opencode-root", "OpenCode's API at /opencode only")
+    .option("--token-file <file>", "a file that holds the token")
+    .option("--no-token", "require no token: every program and user of this machine has access; loopback only")
+    .option("--data <folder>", "the data folder, where sessions are stored (default: $XDG_DATA_HOME/franca)")
     .addOption(
-      new Option("--opencode-messages <form>", "there, one assistant message per turn or per model step").choices([
-        "turn",
-        "step",
-      ]),
+      new Option("--store <kind>", "where events are stored; memory is lost at the end").choices(["sqlite", "memory"]),
     )
     .addOption(
-      new Option("--opencode-deltas <form>", "there, text in today's form or as older clients read it").choices([
+      new Option("--durability <kind>", "normal survives a crash of the process; full also a power loss").choices([
+        "normal",
+        "full",
+      ]),
+    )
+    .option("--cors-allow-origin <origin>", "pages that may use the daemon (repeatable)", list)
+    .option(
+      "--default-agent <agent>",
+      "the agent of sessions that name none (default: the only one that can run, else mock)",
+    )
+    .option("--watchdog-ms <ms>", "end a turn when the agent is silent for this long with nothing open")
+    .option(
+      "--pass-env <name>",
+      "environment variables passed to agents in addition to the usual ones (repeatable)",
+      list,
+    )
+    .option("--opencode-root", "serve OpenCode's API at the root too, not only at /opencode (default)")
+    .option("--no-opencode-root", "serve OpenCode's API at /opencode only")
+    .addOption(
+      new Option(
+        "--opencode-messages <form>",
+        "OpenCode API: one assistant message per turn or per model step",
+      ).choices(["turn", "step"]),
+    )
+    .addOption(
+      new Option("--opencode-deltas <form>", "OpenCode API: delta format, current or for older clients").choices([
         "today",
         "legacy",
       ]),
     )
     .addOption(
-      new Option("--log-level <level>", "on standard error (default: warn)").choices([
+      new Option("--log-level <level>", "level of the log on standard error (default: warn)").choices([
         "silent",
         "error",
         "warn",

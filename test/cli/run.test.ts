@@ -60,3 +60,10 @@ test("files go with the prompt", async () => {
   expect(ran.code, ran.stderr).toBe(0);
   expect(ran.stdout).toContain("notes.txt");
 });
+
+test("what needs no login is never chosen: where nothing can run, the mock says that it is the mock", async () => {
+  const home = temporaryFolder();
+  const ran = await franca(["run", "echo hi"], { home, env: { PATH: "/usr/bin:/bin" } });
+  expect([ran.code, ran.stdout]).toEqual([0, "hi\n"]);
+  expect(ran.stderr).toMatch(/No agent with credentials is installed. This is the mock agent[\s\S]*^mock \(scripted/m);
+});

@@ -30,7 +30,7 @@ export const describeTui = (): void =>
       const terminal = openTui({ program, url: daemon.url, directory: daemon.directory });
       // It starts while the other one works, and is looked at in the end.
       const late = await attachLate(daemon);
-      await terminal.shows(/Mock's own choice/, { withinMs: START_MS });
+      await terminal.shows(/Default model/, { withinMs: START_MS });
       await drawTurn(terminal);
       await answerPermissions(terminal);
       await answerQuestion(terminal);

@@ -61,7 +61,8 @@ export function openBinaries(options: BinariesOptions): Binaries {
     candidate: (adapter) => ({
       id: adapter.agent,
       installed: adapter.binary === null || find(adapter) !== null,
-      credentialsAvailable: hasLogin(adapter),
+      // One that needs no login may be anything, or nothing yet: it is never chosen for anybody.
+      credentialsAvailable: adapter.credentials !== null && hasLogin(adapter),
       isProgram: adapter.binary !== null,
     }),
     async describe(adapter) {

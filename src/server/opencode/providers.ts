@@ -84,7 +84,7 @@ const modeAs = (name: string, description: string): OpenCodeAgent => ({
 
 async function describeProvider(sessions: Sessions, { id, name }: AgentSummary): Promise<Provider> {
   const { models = [], defaultModel } = await promptly(sessions.models(id));
-  const own: ModelSummary = { id: DEFAULT_MODEL, name: `${name}'s own choice` };
+  const own: ModelSummary = { id: DEFAULT_MODEL, name: "Default model" };
   const all = [own, ...models.filter((model) => model.id !== DEFAULT_MODEL)];
   return {
     id,
