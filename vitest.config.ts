@@ -3,7 +3,14 @@ import { defineConfig } from "vitest/config";
 export default defineConfig({
   test: {
     include: ["test/**/*.test.ts"],
-    exclude: ["test/agents/**", "test/security/slow/**", "test/web/**", "test/acp/**", "node_modules/**"],
+    exclude: [
+      "test/agents/**",
+      "test/security/slow/**",
+      "test/packages/**",
+      "test/web/**",
+      "test/acp/**",
+      "node_modules/**",
+    ],
     testTimeout: 30_000,
     hookTimeout: 30_000,
     maxWorkers: 2,

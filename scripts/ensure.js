@@ -32,7 +32,8 @@ export function ensureInstalled() {
   const byHand = !existsSync(installedStamp) && existsSync(installedLock) && newest(lockFile) <= newest(installedLock);
   if (!byHand) {
     console.error("Installing dependencies…");
-    run("npm", ["ci", "--no-fund", "--no-audit"]);
+    // What is missing is built by whoever asked for the installation.
+    run("npm", ["ci", "--no-fund", "--no-audit"], { env: { FRANCA_PREPARE: "no" } });
   }
   writeFileSync(installedStamp, wanted);
 }

@@ -7,4 +7,5 @@ import { join } from "node:path";
 import { builtStamp, root, run } from "./ensure.js";
 
 const hasTools = ["esbuild", "typescript"].every((name) => existsSync(join(root, "node_modules", name)));
-if (hasTools && !existsSync(builtStamp)) run(process.execPath, [join(root, "scripts", "build.js")]);
+const isWanted = process.env.FRANCA_PREPARE !== "no" && !existsSync(builtStamp);
+if (hasTools && isWanted) run(process.execPath, [join(root, "scripts", "build.js")]);

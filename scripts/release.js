@@ -11,7 +11,9 @@ import { emptyFields, outdatedFiles, writeFields } from "./release-fields.js";
 import { sdkFolder } from "./sdk-package.js";
 
 const dryRun = process.argv.includes("--dry-run");
+/** For a dry run in a tree that is tested, or built, already. */
 const withoutTests = process.argv.includes("--no-tests");
+const withoutBuild = process.argv.includes("--no-build");
 const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
 const tag = `v${version}`;
 /** `npm install franca` never gives a version like 1.2.0-beta.1. */
@@ -26,13 +28,13 @@ const packages = [
 const git = (...args) => execFileSync("git", args, { cwd: root, encoding: "utf8" }).trim();
 
 if (process.argv.includes("--write-fields")) writeFields();
-else if (withoutTests && !dryRun) refuse("--no-tests is for --dry-run only.");
+else if ((withoutTests || withoutBuild) && !dryRun) refuse("--no-tests and --no-build are for --dry-run only.");
 else await release();
 
 async function release() {
   step("the tree is clean, the changelog names the version, the addresses are known", checkTree);
   if (!withoutTests) step("npm run check", () => run("npm", ["run", "--silent", "check"]));
-  step("build both packages", () => run(process.execPath, ["scripts/build.js", "--clean"]));
+  if (!withoutBuild) step("build both packages", () => run(process.execPath, ["scripts/build.js", "--clean"]));
   step("NOTICE holds the licences of what is bundled", () => run(process.execPath, ["scripts/notice.js", "--check"]));
   rmSync(output, { recursive: true, force: true });
   mkdirSync(output);

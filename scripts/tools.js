@@ -50,7 +50,7 @@ export const agents = {
   amp: { package: "@sourcegraph/amp", version: "0.0.1777897475-g2324e1", programs: [".bin/amp"] },
 };
 
-const cache = process.env.FRANCA_TOOLS || join(homedir(), ".cache", "franca-test-agents");
+export const cache = process.env.FRANCA_TOOLS || join(homedir(), ".cache", "franca-test-agents");
 
 /** The environment variable by which tests are told of a program. */
 export const variable = (name) => `FRANCA_TEST_${name.toUpperCase()}`;
