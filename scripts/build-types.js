@@ -6,6 +6,7 @@ import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "no
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import ts from "typescript";
+import { bundle } from "./bundle.js";
 import { run, tool } from "./ensure.js";
 import { schemaPrinter } from "./schema-types.js";
 
@@ -13,15 +14,18 @@ const ENTRIES = ["protocol/index.d.ts", "server/index.d.ts", "server/rules.d.ts"
 /** The sources of the client's declarations, each before those that use it. */
 const CLIENT_FOLDERS = ["protocol", "sdk"];
 
+/** Gives the client's types for a package that must be small: without the descriptions of fields. */
 export async function writeTypes(dist) {
   const types = join(dist, "types");
   rmSync(types, { recursive: true, force: true });
   run(tool("tsc"), ["-p", "tsconfig.build.json"]);
-  const client = await clientTypes(dist);
+  const { descriptions } = await import(pathToFileURL(await bundle("src/protocol/descriptions/index.ts")).href);
   // The whole is in the CommonJS file: an ES module can repeat it, the other way round it cannot.
-  writeFileSync(join(dist, "sdk.d.cts"), client);
+  writeFileSync(join(dist, "sdk.d.cts"), await clientTypes(dist, descriptions));
   writeFileSync(join(dist, "sdk.d.ts"), 'export * from "./sdk.cjs";\n');
+  const small = await clientTypes(dist, {});
   removeUnreached(types);
+  return small;
 }
 
 /** Only what the entries import is part of the package. */
@@ -43,9 +47,9 @@ function removeUnreached(types) {
 
 const importsOf = (text) => [...text.matchAll(/(?:from |import\()"(\.[^"]+)"/g)].map(([, name]) => name);
 
-async function clientTypes(dist) {
+async function clientTypes(dist, descriptions) {
   const protocol = await import(pathToFileURL(join(dist, "protocol.js")).href);
-  const printer = schemaPrinter(protocol);
+  const printer = schemaPrinter(protocol, descriptions);
   const declared = new Map();
   for (const folder of CLIENT_FOLDERS) {
     const path = join(dist, "types", folder);

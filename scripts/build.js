@@ -71,8 +71,7 @@ const sdkBuild = {
   ...shared,
   platform: "browser",
   target: "es2022",
-  minifyWhitespace: true,
-  minifySyntax: true,
+  minify: true,
   entryPoints: entries({ sdk: "src/sdk/index.ts" }),
 };
 const sdkBuilds = [sdkBuild, { ...sdkBuild, format: "cjs", outExtension: { ".js": ".cjs" } }];
@@ -101,9 +100,9 @@ async function main() {
   for (const folder of ["chunks", "web/assets"]) removeOld(join(dist, folder), { current, keepMs });
   if (!process.argv.includes("--no-types")) {
     const { writeTypes } = await import("./build-types.js");
-    await writeTypes(dist);
+    const types = await writeTypes(dist);
     const { writeSdkPackage } = await import("./sdk-package.js");
-    writeSdkPackage(dist);
+    writeSdkPackage({ dist, types });
   }
   writeFileSync(builtStamp, startedAt.toISOString());
   // A source that changed while we built is newer than the build.

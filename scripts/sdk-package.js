@@ -6,18 +6,19 @@ import { root } from "./ensure.js";
 export const sdkFolder = join(root, "dist-sdk");
 
 /** Its files, by their names in dist/. npm sorts a tarball by extension: the two builds compress best side by side. */
-const FILES = { "index.js": "sdk.cjs", "index.mjs": "sdk.js", "index.d.ts": "sdk.d.cts" };
+const FILES = { "index.js": "sdk.cjs", "index.mjs": "sdk.js" };
+const TYPES = "index.d.ts";
 const MODULE_TYPES = "index.d.mts";
 /** Fields that both packages share. */
 const SHARED = ["version", "license", "repository", "homepage", "bugs"];
 
-export function writeSdkPackage(dist) {
+export function writeSdkPackage({ dist, types }) {
   const franca = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
   rmSync(sdkFolder, { recursive: true, force: true });
   mkdirSync(sdkFolder);
   for (const [name, built] of Object.entries(FILES)) copyFileSync(join(dist, built), join(sdkFolder, name));
+  writeFileSync(join(sdkFolder, TYPES), types);
   writeFileSync(join(sdkFolder, MODULE_TYPES), 'export * from "./index.js";\n');
-  copyFileSync(join(root, "LICENSE"), join(sdkFolder, "LICENSE"));
   writeFileSync(join(sdkFolder, "package.json"), `${JSON.stringify(manifest(franca), null, 2)}\n`);
   writeFileSync(join(sdkFolder, "README.md"), readme(franca));
 }
@@ -41,7 +42,7 @@ function manifest(franca) {
       },
       "./package.json": "./package.json",
     },
-    files: [...Object.keys(FILES), MODULE_TYPES],
+    files: [...Object.keys(FILES), TYPES, MODULE_TYPES],
   };
 }
 
@@ -60,5 +61,7 @@ console.log(reason, text);
 \`\`\`
 
 \`connect()\` finds the daemon of this machine. Start one with \`npx franca daemon start\`, or pass \`{ start: true }\`.
-The package \`franca\` contains the same client, and the guide with examples: \`docs/sdk.md\`.
+The package \`franca\` contains the same client, the guide with examples (\`docs/sdk.md\`), and the text of the licence.
+
+Licensed under the Apache License, Version 2.0: http://www.apache.org/licenses/LICENSE-2.0
 `;

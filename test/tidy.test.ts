@@ -29,7 +29,8 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   web: ["sdk", ...pure],
 };
 
-const layerOf = (path: string): string => sources.find((source) => source.path === path)?.layer ?? path;
+const layerOf = (path: string): string =>
+  sources.find((source) => source.path === path)?.layer ?? /^src\/([^/]+)\/.*\.json$/.exec(path)?.[1] ?? path;
 
 describe("imports", () => {
   test("every layer is in the table, and the table knows no other", () => {

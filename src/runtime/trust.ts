@@ -110,7 +110,11 @@ function realPath(path: string): string {
 function existing(directory: string): string {
   // A NUL byte would end the path early for the system.
   const isFolder = !directory.includes("\0") && statSync(directory, { throwIfNoEntry: false })?.isDirectory() === true;
-  if (!isFolder) throw new ApiError("directory_not_found", `${JSON.stringify(directory)} is no directory.`);
+  if (!isFolder)
+    throw new ApiError(
+      "directory_not_found",
+      `The directory ${JSON.stringify(directory)} does not exist, or is not a directory: create it, or choose another.`,
+    );
   return realpathSync(directory);
 }
 

@@ -87,7 +87,10 @@ async function store(
 
 function checkDirectory(directory: string): void {
   if (statSync(directory, { throwIfNoEntry: false })?.isDirectory() === true) return;
-  throw new ApiError("directory_not_found", `${directory} is no directory.`);
+  throw new ApiError(
+    "directory_not_found",
+    `The directory ${directory} does not exist, or is not a directory: create it, or choose another.`,
+  );
 }
 
 function checkInstalled({ binaries }: Runtime, adapter: Adapter): void {

@@ -15,15 +15,22 @@ const health = defineRoute({
   doc: {
     id: "health",
     tag: "Daemon",
-    summary: "Whether the daemon answers",
+    summary: "Check that the daemon answers",
     description:
+      "Needs no token. " +
       "With `nonce`, the daemon proves that it knows the token, so that a client can check whom it speaks to before " +
       "it sends anything secret. `proof` is null when the daemon runs without a token.",
     errors: [],
     answers: "json",
     open: true,
   },
-  query: z.strictObject({ nonce: z.string().regex(NONCE, "a nonce is 16 to 128 letters, digits, - or _").optional() }),
+  query: z.strictObject({
+    nonce: z
+      .string()
+      .regex(NONCE, "a nonce is 16 to 128 letters, digits, - or _")
+      .optional()
+      .describe("Random text of 16 to 128 letters, digits, `-` or `_`, new for each request."),
+  }),
   answer: Health,
   handle: async ({ sessions, version, prove, query: { nonce } }) => {
     const failure = sessions.storageFailure();
@@ -35,7 +42,14 @@ const health = defineRoute({
 const metrics = defineRoute({
   method: "get",
   path: "/metrics",
-  doc: { id: "metrics", tag: "Daemon", summary: "Counters, in Prometheus' text format", errors: [], answers: "text" },
+  doc: {
+    id: "metrics",
+    tag: "Daemon",
+    summary: "Metrics for Prometheus",
+    description: "Counters of sessions, turns, events and streams, in Prometheus' text format.",
+    errors: [],
+    answers: "text",
+  },
   handle: async ({ metrics, sessions }) => ({
     type: "text",
     text: await metrics.render(everySession(sessions)),

@@ -9,7 +9,8 @@ const list = defineRoute({
   doc: {
     id: "listAgents",
     tag: "Agents",
-    summary: "List the agents, installed or not",
+    summary: "List agents",
+    description: "All agents that Franca knows, installed or not, with what each of them can do.",
     errors: [],
     answers: "json",
   },
@@ -23,7 +24,8 @@ const models = defineRoute({
   doc: {
     id: "listModels",
     tag: "Agents",
-    summary: "The models an agent offers",
+    summary: "List the models of an agent",
+    description: "As the agent itself reports them. Use an `id` as `model` of a session.",
     errors: ["unsupported_agent", "agent_not_installed"],
     answers: "json",
   },
@@ -37,7 +39,8 @@ const modes = defineRoute({
   doc: {
     id: "listModes",
     tag: "Agents",
-    summary: "The modes an agent offers",
+    summary: "List the modes of an agent",
+    description: "Use an `id` as `agentMode` of a session.",
     errors: ["unsupported_agent"],
     answers: "json",
   },
@@ -51,7 +54,9 @@ const install = defineRoute({
   doc: {
     id: "installAgent",
     tag: "Agents",
-    summary: "Install an agent into Franca's own tools folder",
+    summary: "Install an agent",
+    description:
+      "Installs its program into Franca's own tools folder: the version that Franca was tested with, or `version`.",
     errors: ["unsupported_agent", "not_supported", "install_failed"],
     answers: "empty",
   },

@@ -17,17 +17,19 @@ import { includeRaw, writeRaw } from "./raw-events.ts";
 const DEFAULT_LIMIT = 1000;
 const MAX_LIMIT = 10_000;
 
-const limit = integer({ min: 1, max: MAX_LIMIT }).default(DEFAULT_LIMIT);
+const limit = integer({ min: 1, max: MAX_LIMIT })
+  .default(DEFAULT_LIMIT)
+  .describe("How many at most. `hasMore` says whether more follow.");
 
 const dialects = projections.filter(({ form }) => form === "json").map(({ name }) => name);
 
 const format = z
   .enum(["universal", ...dialects])
   .default("universal")
-  .describe("The format of the events. `id:` stays the sequence of the universal event.");
+  .describe("The format of the events. `id:` is the sequence of the universal event in every format.");
 
 const lastEventId = {
-  "Last-Event-ID": "The `id:` of the last event seen: the stream goes on after it. Wins over `offset`.",
+  "Last-Event-ID": "The `id:` of the last event seen: the stream continues after it. Wins over `offset`.",
 };
 
 const listEvents = defineRoute({
@@ -36,7 +38,7 @@ const listEvents = defineRoute({
   doc: {
     id: "listEvents",
     tag: "Events",
-    summary: "Events after an offset",
+    summary: "Read events",
     description: "Events with `sequence > offset`, oldest first.",
     errors: ["session_not_found"],
     answers: "json",
@@ -55,7 +57,7 @@ const followSession = defineRoute({
   doc: {
     id: "followEvents",
     tag: "Events",
-    summary: "Events of a session, live",
+    summary: "Follow the events of a session",
     description:
       "History after the offset, then what comes, without a gap and without a repeat. `id:` is the event's sequence. There is no `event:` line.",
     errors: ["session_not_found"],
@@ -89,7 +91,7 @@ const followAll = defineRoute({
   doc: {
     id: "followAllEvents",
     tag: "Events",
-    summary: "Events of all sessions, live",
+    summary: "Follow the events of all sessions",
     description:
       "Without an offset only what comes from now on; `offset=0` begins with all that is stored. `id:` is a cursor of this stream alone, `<position>.<index>`: positions grow over all sessions. The first frame carries only an id: the place where the stream begins.",
     errors: [],
@@ -124,8 +126,9 @@ const listNative = defineRoute({
   doc: {
     id: "listNative",
     tag: "Events",
-    summary: "The native lines, of both directions",
-    description: "Lines with a number greater than `offset`. `cause.line` of an event names one of them.",
+    summary: "Read raw agent I/O",
+    description:
+      "What the agent wrote and what Franca wrote to it, line by line. `cause.line` of an event is a line's number.",
     errors: ["session_not_found"],
     answers: "json",
   },

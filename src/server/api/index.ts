@@ -12,7 +12,14 @@ import { turnRoutes } from "./turns.ts";
 const openapi = defineRoute({
   method: "get",
   path: "/openapi.json",
-  doc: { id: "openapi", tag: "Daemon", summary: "This description, as OpenAPI 3.1", errors: [], answers: "json" },
+  doc: {
+    id: "openapi",
+    tag: "Daemon",
+    summary: "Get this description",
+    description: "The OpenAPI 3.1 document of this daemon.",
+    errors: [],
+    answers: "json",
+  },
   handle: async ({ version }) => {
     // Making it takes longer than starting the daemon, so it is made when somebody asks.
     const { openApiDocument } = await import("./openapi.ts");

@@ -47,7 +47,8 @@ const revoke = defineRoute({
   doc: {
     id: "revokeLogins",
     tag: "Daemon",
-    summary: "End all page credentials and login codes",
+    summary: "Log out all web pages",
+    description: "All page credentials and login codes are invalid from now on. The token stays.",
     errors: [],
     answers: "empty",
   },

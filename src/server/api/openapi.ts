@@ -1,63 +1,42 @@
 /** The OpenAPI 3.1 document, made of the same route table and schemas that the server runs by. */
 import { z } from "zod";
-import { defined } from "../../core/defined.ts";
+import { describeSchema, descriptions } from "../../protocol/descriptions/index.ts";
 import { type ErrorCode, errorStatus } from "../../protocol/errors.ts";
-import {
-  Draft,
-  Envelope,
-  Permission,
-  QuestionRequest,
-  Tokens,
-  UniversalEvent,
-  UsageTotal,
-} from "../../protocol/events.ts";
-import { ContentPart, Item } from "../../protocol/items.ts";
+import * as events from "../../protocol/events.ts";
+import * as items from "../../protocol/items.ts";
 import * as resources from "../../protocol/resources.ts";
 import type { Route } from "../http/route.ts";
+import examples from "./examples.json" with { type: "json" };
 
 type Json = Readonly<Record<string, unknown>>;
 
 /** Codes that any route may give. */
 const COMMON: readonly ErrorCode[] = ["invalid_request", "token_invalid", "host_not_allowed", "internal"];
 
-/** Schemas with a name of their own in the document. */
-const named: Readonly<Record<string, z.ZodType>> = {
-  UniversalEvent,
-  Envelope,
-  Draft,
-  Item,
-  ContentPart,
-  Permission,
-  QuestionRequest,
-  UsageTotal,
-  Tokens,
-  CreateSession: resources.CreateSession,
-  CreateAnySession: resources.CreateAnySession,
-  CreatedSession: resources.CreatedSession,
-  NewSession: resources.NewSession,
-  UpdateSession: resources.UpdateSession,
-  SendMessage: resources.SendMessage,
-  AbortSession: resources.AbortSession,
-  ReplyPermission: resources.ReplyPermission,
-  ReplyQuestion: resources.ReplyQuestion,
-  RejectQuestion: resources.RejectQuestion,
-  ForkSession: resources.ForkSession,
-  ForkedSession: resources.ForkedSession,
-  InstallAgent: resources.InstallAgent,
-  SessionSummary: resources.SessionSummary,
-  SessionList: resources.SessionList,
-  SessionDetail: resources.SessionDetail,
-  AgentSummary: resources.AgentSummary,
-  AgentList: resources.AgentList,
-  ModelSummary: resources.ModelSummary,
-  ModelList: resources.ModelList,
-  ModeSummary: resources.ModeSummary,
-  ModeList: resources.ModeList,
-  NativeLine: resources.NativeLine,
-  NativePage: resources.NativePage,
-  EventPage: resources.EventPage,
-  Health: resources.Health,
-  Problem: resources.Problem,
+/** Schemas with a name of their own in the document: all that are described, and what they are combined to. */
+const COMBINED = ["UniversalEvent", "Draft", "ContentPart"];
+const named: ReadonlyMap<string, z.ZodType> = new Map(
+  Object.entries({ ...events, ...items, ...resources }).flatMap(([name, value]): [string, z.ZodType][] =>
+    value instanceof z.ZodType && (name in descriptions || COMBINED.includes(name)) ? [[name, value]] : [],
+  ),
+);
+
+const TAGS: Readonly<Record<string, string>> = {
+  Sessions: "Conversations with an agent: create, list, look at, change, end.",
+  Turns: "Prompts and what comes of them. A turn is everything from a prompt until the session is idle again.",
+  Requests: "Permissions and questions that an agent waits for.",
+  Events: "What happened, from any point on, and live.",
+  Agents: "Which agents there are and what they offer.",
+  Trust: "Folders whose settings, hooks, plugins and MCP servers agents may use.",
+  Daemon: "The daemon itself: health, metrics, logins of web pages.",
+};
+
+/** Parameters in paths. */
+const PATH: Readonly<Record<string, string>> = {
+  id: "The session's id.",
+  agent: "The agent's name, for example `claude`.",
+  permissionId: "`permission_id` of the request.",
+  questionId: "`question_id` of the request.",
 };
 
 export function openApiDocument({ routes, version }: { routes: readonly Route[]; version: string }): Json {
@@ -69,29 +48,50 @@ export function openApiDocument({ routes, version }: { routes: readonly Route[];
       title: "Franca",
       version,
       description:
-        "One event language and one exact turn lifecycle for every coding agent. Bodies of resources are camelCase, events snake_case; errors are application/problem+json with a stable `code`.",
+        "One event language and one exact turn lifecycle for every coding agent. Bodies of resources are camelCase, " +
+        "events are snake_case, times are RFC 3339 in UTC with milliseconds. Errors are application/problem+json with a " +
+        "stable `code`. Every operation but `health` and `login` needs the daemon's token.",
       license: { name: "Apache-2.0", identifier: "Apache-2.0" },
     },
-    servers: [{ url: "http://127.0.0.1:7717" }],
-    security: [{ bearer: [] }, { basic: [] }, {}],
-    tags: [...new Set(routes.map(({ doc }) => doc.tag))].map((name) => ({ name })),
+    servers: [{ url: "http://127.0.0.1:7717", description: "The daemon on this machine" }],
+    security: [{ bearer: [] }, { basic: [] }],
+    tags: [...new Set(routes.map(({ doc }) => doc.tag))].map((name) => ({ name, description: TAGS[name] })),
     paths,
     components: {
-      schemas: namedSchemas(),
+      schemas: usedSchemas(paths),
       securitySchemes: {
-        bearer: { type: "http", scheme: "bearer" },
+        bearer: { type: "http", scheme: "bearer", description: "The token, or the credential of a web page." },
         basic: { type: "http", scheme: "basic", description: "Any user name; the token is the password." },
       },
     },
   };
 }
 
-function namedSchemas(): Json {
+/** All named schemas, with a description for every field. */
+export function describedSchemas(uri: (id: string) => string): Readonly<Record<string, Json>> {
   const registry = z.registry<{ id: string }>();
-  for (const [id, schema] of Object.entries(named)) registry.add(schema, { id });
-  const { schemas } = z.toJSONSchema(registry, { uri: reference, io: "input", unrepresentable: "any" });
-  return Object.fromEntries(Object.entries(schemas).map(([id, schema]) => [id, withoutIdentity(schema)]));
+  for (const [id, schema] of named) registry.add(schema, { id });
+  const { schemas } = z.toJSONSchema(registry, { uri, io: "input", unrepresentable: "any" });
+  return Object.fromEntries(
+    Object.entries(schemas).map(([id, schema]) => [id, describeSchema(id, withoutIdentity(schema))]),
+  );
 }
+
+/** The named schemas that the paths use, and those that these use. */
+function usedSchemas(paths: Json): Json {
+  const schemas = describedSchemas(reference);
+  const used: Record<string, Json> = {};
+  const waiting = referencesIn(paths);
+  for (let id = waiting.pop(); id !== undefined; id = waiting.pop()) {
+    if (id in used) continue;
+    used[id] = schemas[id] ?? {};
+    waiting.push(...referencesIn(used[id]));
+  }
+  return Object.fromEntries(Object.entries(used).sort(([one], [other]) => (one < other ? -1 : 1)));
+}
+
+const referencesIn = (value: unknown): string[] =>
+  [...JSON.stringify(value).matchAll(/"#\/components\/schemas\/(\w+)"/g)].map(([, id = ""]) => id);
 
 const reference = (id: string): string => `#/components/schemas/${id}`;
 
@@ -101,23 +101,29 @@ function withoutIdentity(schema: object): Json {
 }
 
 function schemaOf(schema: z.ZodType): Json {
-  const id = Object.entries(named).find(([, known]) => known === schema)?.[0];
+  const id = [...named].find(([, known]) => known === schema)?.[0];
   if (id !== undefined) return { $ref: reference(id) };
   return withoutIdentity(z.toJSONSchema(schema, { io: "input", unrepresentable: "any" }));
 }
 
 function operation(route: Route): Json {
   const { doc, body, bodyOptional } = route;
+  const recorded = exampleOf(doc.id);
   return {
     operationId: doc.id,
     tags: [doc.tag],
     summary: doc.summary,
-    ...defined({ description: doc.description }),
+    description: doc.description,
     ...(doc.open === true ? { security: [] } : {}),
     parameters: parameters(route),
     ...(body === null
       ? {}
-      : { requestBody: { required: !bodyOptional, content: { "application/json": { schema: schemaOf(body) } } } }),
+      : {
+          requestBody: {
+            required: !bodyOptional,
+            content: content("application/json", schemaOf(body), recorded.request),
+          },
+        }),
     responses: { ...success(route), ...failures(doc.errors, { takesBody: body !== null }) },
   };
 }
@@ -127,12 +133,13 @@ function parameters({ path, query, doc }: Route): Json[] {
     name,
     in: "path",
     required: true,
+    description: PATH[name ?? ""],
     schema: { type: "string" },
   }));
   const fields: [string, z.ZodType][] = Object.entries(query?.shape ?? {});
   const inQuery = fields.map(([name, field]) => {
     const { description, ...rest } = schemaOf(field);
-    return { name, in: "query", required: false, ...defined({ description }), schema: rest };
+    return { name, in: "query", required: !field.safeParse(undefined).success, description, schema: rest };
   });
   const inHeader = Object.entries(doc.requestHeaders ?? {}).map(([name, description]) => ({
     name,
@@ -151,6 +158,7 @@ function success({ doc, answer }: Route): Json {
       { description, schema: { type: "string" } },
     ]),
   );
+  const recorded = exampleOf(doc.id);
   const extra = doc.answerHeaders === undefined ? {} : { headers };
   switch (doc.answers) {
     case "empty":
@@ -160,15 +168,19 @@ function success({ doc, answer }: Route): Json {
         200: {
           description: "Server-sent events; each `data:` is one universal event as JSON",
           ...extra,
-          content: { "text/event-stream": { schema: { $ref: reference("UniversalEvent") } } },
+          content: content("text/event-stream", { $ref: reference("UniversalEvent") }, recorded.response),
         },
       };
     case "text":
-      return { 200: { description: "Done", ...extra, content: { "text/plain": { schema: { type: "string" } } } } };
+      return {
+        200: { description: "Done", ...extra, content: content("text/plain", { type: "string" }, recorded.response) },
+      };
     case "json": {
       const schema = answer === null ? { type: "object" } : schemaOf(answer);
       const status = doc.created === true ? 201 : 200;
-      return { [status]: { description: "Done", ...extra, content: { "application/json": { schema } } } };
+      return {
+        [status]: { description: "Done", ...extra, content: content("application/json", schema, recorded.response) },
+      };
     }
   }
 }
@@ -185,8 +197,25 @@ function failures(own: readonly ErrorCode[], { takesBody }: { takesBody: boolean
       status,
       {
         description: names.map((name) => `\`${name}\``).join(", "),
-        content: { "application/problem+json": { schema: { $ref: reference("Problem") } } },
+        content: content("application/problem+json", { $ref: reference("Problem") }, problemOf(names)),
       },
     ]),
   );
 }
+
+interface Recorded {
+  readonly request?: unknown;
+  readonly response?: unknown;
+}
+
+/** What a daemon answered when the examples were recorded (test/surfaces/api/openapi-examples.test.ts). */
+const recordings: Readonly<Record<string, Recorded>> = examples.operations;
+const problems: Readonly<Record<string, unknown>> = examples.problems;
+
+const exampleOf = (id: string): Recorded => recordings[id] ?? {};
+/** Of the most particular code that there is a recording of. */
+const problemOf = (codes: readonly ErrorCode[]): unknown => problems[codes.findLast((code) => code in problems) ?? ""];
+
+const content = (type: string, schema: Json, example: unknown): Json => ({
+  [type]: { schema, ...(example === undefined ? {} : { example }) },
+});

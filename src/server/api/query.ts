@@ -7,4 +7,4 @@ export const integer = ({ min, max }: { min: number; max: number }) => z.coerce.
 export const flag = z.enum(["true", "false", "1", "0", ""]).transform((text) => text !== "false" && text !== "0");
 
 /** The place before the first event wanted. */
-export const offset = integer({ min: 0, max: Number.MAX_SAFE_INTEGER });
+export const offset = integer({ min: 0, max: Number.MAX_SAFE_INTEGER }).describe("Only what comes after this number.");

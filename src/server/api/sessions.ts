@@ -87,7 +87,7 @@ const list = defineRoute({
   query: z.object({
     limit: integer({ min: 1, max: MAX_SESSIONS }).optional().describe("How many sessions, 100 by default."),
     cursor: z.string().optional().describe("`nextCursor` of the page before."),
-    status: SessionStatus.optional().describe("Only sessions that do this."),
+    status: SessionStatus.optional().describe("Only sessions with this status."),
     agent: z.string().optional().describe("Only sessions of this agent."),
     directory: z.string().optional().describe("Only sessions in exactly this directory."),
     q: z.string().optional().describe("Only sessions with this text in their title, id, native id or directory."),
@@ -105,14 +105,19 @@ const get = defineRoute({
   doc: {
     id: "getSession",
     tag: "Sessions",
-    summary: "A session as it stands",
+    summary: "Get a session",
     description:
-      "The snapshot a late joiner needs: status, open requests, queue, todos, usage and the last items. Follow the events from `lastSequence` on to stay up to date.",
+      "Its state: status, open requests, queue, todos, usage and the last items. Follow the events after " +
+      "`lastSequence` to stay up to date.",
     errors: ["session_not_found"],
     answers: "json",
   },
   query: z.object({
-    itemsBefore: z.string().min(1).optional().describe("Only items before this item id: the page above."),
+    itemsBefore: z
+      .string()
+      .min(1)
+      .optional()
+      .describe("Only items before this one, by its `item_id`: the previous page."),
     limit: integer({ min: 0, max: MAX_ITEMS }).optional().describe("How many items, 200 by default."),
   }),
   answer: SessionDetail,
@@ -129,8 +134,9 @@ const update = defineRoute({
   doc: {
     id: "updateSession",
     tag: "Sessions",
-    summary: "Change a living session",
-    description: "What the agent cannot change in mid-session is refused, never ignored.",
+    summary: "Update a session",
+    description:
+      "Only the given fields change. What the agent cannot change during a session is refused, never ignored.",
     errors: ["session_not_found", "session_ended", "mode_not_supported", "not_supported"],
     answers: "empty",
   },
@@ -147,8 +153,8 @@ const remove = defineRoute({
   doc: {
     id: "deleteSession",
     tag: "Sessions",
-    summary: "Delete a session and its events",
-    description: "Its agent is stopped first; streams of its events end.",
+    summary: "Delete a session",
+    description: "With all of its events. Its agent is stopped first; streams of its events end.",
     errors: ["session_not_found", "session_owned"],
     answers: "empty",
   },
@@ -164,8 +170,9 @@ const terminate = defineRoute({
   doc: {
     id: "terminateSession",
     tag: "Sessions",
-    summary: "End a session, keeping its events",
-    description: "The agent and everything it started is gone; later prompts get 409 `session_ended`.",
+    summary: "Terminate a session",
+    description:
+      "Its events are kept. The agent and everything it started are stopped; later prompts get 409 `session_ended`.",
     errors: ["session_not_found"],
     answers: "empty",
   },
@@ -181,7 +188,8 @@ const fork = defineRoute({
   doc: {
     id: "forkSession",
     tag: "Sessions",
-    summary: "Go on from here in a session of its own",
+    summary: "Fork a session",
+    description: "A new session continues from the end of this conversation; this one does not change.",
     errors: ["session_not_found", "session_already_exists", "not_supported"],
     answers: "json",
   },
@@ -201,7 +209,8 @@ const compact = defineRoute({
   doc: {
     id: "compactSession",
     tag: "Sessions",
-    summary: "Have the agent summarise its context",
+    summary: "Compact a session",
+    description: "The agent summarises its context, in a turn without a prompt. Refused while another turn runs.",
     errors: ["session_not_found", "session_ended", "not_supported"],
     answers: "empty",
   },
@@ -217,7 +226,8 @@ const stopContinuing = defineRoute({
   doc: {
     id: "stopContinuing",
     tag: "Sessions",
-    summary: "Turn off automatic continuation for this session",
+    summary: "Stop continuing turns",
+    description: "The continuation governor (`finishTodos`) does not continue turns of this session any more.",
     errors: ["session_not_found", "session_ended"],
     answers: "empty",
   },

@@ -15,7 +15,7 @@ const list = defineRoute({
     errors: [],
     answers: "json",
   },
-  query: z.strictObject({ directory: z.string().min(1).optional() }),
+  query: z.strictObject({ directory: z.string().min(1).optional().describe("A folder to check.") }),
   answer: TrustList,
   handle: async ({ sessions, query: { directory } }) =>
     json({
@@ -46,8 +46,15 @@ const add = defineRoute({
 const remove = defineRoute({
   method: "delete",
   path: "/v1/trust",
-  doc: { id: "removeTrust", tag: "Trust", summary: "Stop trusting a folder", errors: [], answers: "empty" },
-  query: z.strictObject({ directory: z.string().min(1) }),
+  doc: {
+    id: "removeTrust",
+    tag: "Trust",
+    summary: "Stop trusting a folder",
+    description: "Sessions that run are not changed; their next start is restricted.",
+    errors: [],
+    answers: "empty",
+  },
+  query: z.strictObject({ directory: z.string().min(1).describe("The folder.") }),
   handle: async ({ sessions, query: { directory } }) => {
     await sessions.trust.remove(directory);
     return empty();

@@ -98,6 +98,7 @@ const replyPermission = defineRoute({
     id: "replyPermission",
     tag: "Requests",
     summary: "Answer a permission request",
+    description: "The first answer counts. `always` also allows the same for the rest of the session.",
     errors: ["session_not_found", "permission_not_found", "already_answered"],
     answers: "empty",
   },
@@ -119,7 +120,8 @@ const replyQuestion = defineRoute({
     id: "replyQuestion",
     tag: "Requests",
     summary: "Answer a question",
-    description: "One list of labels (or of words of one's own) per question, in their order.",
+    description:
+      "One list of answers for each question, in order: labels of options, or own words where they are accepted.",
     errors: ["session_not_found", "question_not_found", "already_answered"],
     answers: "empty",
   },
@@ -136,7 +138,8 @@ const rejectQuestion = defineRoute({
   doc: {
     id: "rejectQuestion",
     tag: "Requests",
-    summary: "Refuse to answer a question",
+    summary: "Reject a question",
+    description: "The agent continues without an answer, or ends its turn.",
     errors: ["session_not_found", "question_not_found", "already_answered"],
     answers: "empty",
   },

@@ -57,7 +57,7 @@ export interface RouteDoc {
   readonly id: string;
   readonly tag: string;
   readonly summary: string;
-  readonly description?: string;
+  readonly description: string;
   /** Codes beyond those every route may give. */
   readonly errors: readonly ErrorCode[];
   readonly answers: "json" | "text" | "empty" | "events";

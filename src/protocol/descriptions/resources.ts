@@ -1,0 +1,209 @@
+/** What each field of the API's bodies means. */
+import type { z } from "zod";
+import type * as resources from "../resources.ts";
+import type { Fields } from "./fields.ts";
+
+type FieldsOf<Schema extends z.ZodType> = Fields<z.infer<Schema>>;
+
+const created: Fields<resources.CreatedSession> = {
+  healthy: "Whether the agent can be started.",
+  error: "Why it cannot, when it cannot.",
+  nativeSessionId: "The agent's own id of the session, where it is known already.",
+};
+
+const changeable: Fields<resources.UpdateSession> = {
+  title: "The session's title.",
+  model: "The model; see `GET /v1/agents/{agent}/models`.",
+  variant: "A variant of the model, such as its reasoning effort.",
+  agentMode: "A mode of the agent; see `GET /v1/agents/{agent}/modes`.",
+  permissionMode:
+    "When the agent must ask: as it does by itself, never because it only plans, not for edits, or never.",
+  permissionRules: "Answers to permission requests, given before anybody is asked. The last rule that matches counts.",
+};
+
+const create: Fields<resources.CreateSession> = {
+  ...changeable,
+  agent: "The agent's name, for example `claude`. Default: the daemon's default agent.",
+  directory: "The agent's working directory. Default: the daemon's own.",
+  env: "Environment variables for the agent.",
+  mcp: "MCP servers by name: `{command, args?, env?}` or `{url, headers?}`.",
+  systemPrompt: "Instructions that are added to the agent's system prompt.",
+  watchdogMs: "How long an agent with nothing open may be silent before its turn is ended.",
+  unattended: "What happens to permission requests and questions that nobody answers.",
+  finishTodos: "Whether turns are continued while todos are open, and within which bounds.",
+  nativeSessionId: "Continue a session that was begun outside Franca.",
+};
+
+const summary: Fields<resources.SessionSummary> = {
+  sessionId: "The session's id.",
+  agent: "The agent's name.",
+  agentMode: "The agent's mode; null for its default.",
+  permissionMode: "The permission mode.",
+  model: "The model; null for the agent's own choice.",
+  variant: "The model's variant; null for the default.",
+  nativeSessionId: "The agent's own id of the session; null until it is known.",
+  status: "What the session is doing.",
+  retry: "While the status is `retrying`: which attempt, why, and when the next one is made.",
+  ended: "Whether it was terminated; it takes no more prompts.",
+  eventCount: "How many events it has.",
+  lastSequence: "The sequence of its last event. Follow the events after it to stay up to date.",
+  createdAt: "When it was created.",
+  updatedAt: "When its last event happened.",
+  directory: "The agent's working directory.",
+  title: "Its title; null when it has none.",
+  opencodeId: "The session's id on the OpenCode surface.",
+};
+
+export const resourceTypes = {
+  CreateSession: create,
+  CreateAnySession: create,
+  UpdateSession: changeable,
+  CreatedSession: created,
+  NewSession: {
+    ...created,
+    sessionId: "The new session's id.",
+    agent: "The session's agent.",
+  } satisfies Fields<resources.NewSession>,
+  Unattended: {
+    policy: "`park` waits for the deadline and then rejects, `deny` rejects at once, `allow` accepts permissions.",
+    allow: "With `allow`: only these actions.",
+    deadlineMs: "How long a request waits. Default: one hour.",
+  } satisfies Fields<resources.Unattended>,
+  PermissionRule: {
+    permission: "What is asked about: `bash`, `edit`, `question`, or `*` for anything.",
+    pattern: "Of the command, the path or the address: `*` is any text, `?` one character.",
+    action: "The answer.",
+  } satisfies Fields<resources.PermissionRule>,
+  SendMessage: {
+    message: "The prompt.",
+    attachments: "Files on the daemon's machine: `{path, mime?, filename?}`.",
+    delivery: "While a turn runs: `queue` waits for its end, `steer` goes into it where the agent can.",
+  } satisfies Fields<resources.SendMessage>,
+  AbortSession: {
+    clearQueue: "Also removes the prompts that wait.",
+    promptId: "Aborts only this prompt, whether it waits or runs.",
+  } satisfies FieldsOf<typeof resources.AbortSession>,
+  ReplyPermission: {
+    reply: "`once`, `always` (for this session) or `reject`.",
+    message: "With `reject`: why, for the agent.",
+  } satisfies FieldsOf<typeof resources.ReplyPermission>,
+  ReplyQuestion: {
+    answers: "One list for each question, in order: labels of options, or own words.",
+  } satisfies FieldsOf<typeof resources.ReplyQuestion>,
+  RejectQuestion: { message: "Why, for the agent." } satisfies FieldsOf<typeof resources.RejectQuestion>,
+  ForkSession: { sessionId: "The id of the new session. Default: a new id." } satisfies FieldsOf<
+    typeof resources.ForkSession
+  >,
+  ForkedSession: { sessionId: "The new session's id." } satisfies FieldsOf<typeof resources.ForkedSession>,
+  InstallAgent: {
+    version: "Another version than the one that Franca was tested with.",
+    reinstall: "Installs it even if it is installed.",
+  } satisfies FieldsOf<typeof resources.InstallAgent>,
+  SessionSummary: summary,
+  SessionDetail: {
+    ...summary,
+    turnId: "The running turn; null when the session is idle.",
+    trusted: "Whether the settings, hooks, plugins and MCP servers of its directory may be used.",
+    pendingPermissions: "Permission requests that wait for an answer.",
+    pendingQuestions: "Questions that wait for an answer.",
+    queue: "Prompts that wait, in order.",
+    todos: "The agent's list of todos.",
+    usage: "Tokens and cost of the session.",
+    revert: "Where the conversation is reverted to until the next prompt; null when it is not.",
+    share: "Where others can read it; null when they cannot.",
+    permissionRules: "Answers to permission requests that were given beforehand.",
+    items: "The last items, oldest first.",
+  } satisfies Fields<resources.SessionDetail>,
+  SessionList: {
+    nextCursor: "`cursor` of the next page; null on the last page.",
+    sessions: "The sessions of this page, newest first.",
+  } satisfies Fields<resources.SessionList>,
+  TrustedFolder: {
+    path: "The folder's real path.",
+    from: "Whether a person trusted it, or the config file.",
+  } satisfies FieldsOf<typeof resources.TrustedFolder>,
+  TrustList: {
+    folders: "All trusted folders.",
+    trusted: "With `directory`: whether that one is trusted.",
+  } satisfies Fields<resources.TrustList>,
+  TrustRequest: {
+    directory: "The folder.",
+    force: "Needed for the root, the home folder and folders for temporary files.",
+  } satisfies FieldsOf<typeof resources.TrustRequest>,
+  TrustResult: { path: "The folder's real path." } satisfies FieldsOf<typeof resources.TrustResult>,
+  AgentSummary: {
+    id: "The agent's name in the API.",
+    name: "Its name for people.",
+    installed: "Whether its program was found.",
+    version: "The version of its program.",
+    path: "Where its program is.",
+    folderTrust: "Whether it is restricted in folders that are not trusted.",
+    credentialsAvailable: "Whether it seems to be logged in.",
+    capabilities: "What it can do.",
+  } satisfies Fields<resources.AgentSummary>,
+  AgentList: { agents: "All agents, installed or not." } satisfies FieldsOf<typeof resources.AgentList>,
+  ModelSummary: {
+    id: "The model's id, for `model` of a session.",
+    name: "Its name for people.",
+    variants: "Its variants, for `variant` of a session.",
+    defaultVariant: "The variant it has by default.",
+    limit: "Its limits in tokens, as far as the agent reports them.",
+    cost: "US dollars per million tokens, as far as the agent reports them.",
+  } satisfies Fields<resources.ModelSummary>,
+  "ModelSummary.limit": {
+    context: "The size of the context window.",
+    output: "The longest output.",
+  } satisfies Fields<NonNullable<resources.ModelSummary["limit"]>>,
+  "ModelSummary.cost": {
+    input: "Input tokens.",
+    output: "Output tokens.",
+    cacheRead: "Input tokens read from a cache.",
+    cacheWrite: "Input tokens written to a cache.",
+  } satisfies Fields<NonNullable<resources.ModelSummary["cost"]>>,
+  ModelList: {
+    models: "The models the agent offers.",
+    defaultModel: "The model it takes by itself.",
+  } satisfies Fields<resources.ModelList>,
+  ModeSummary: {
+    id: "The mode's id, for `agentMode` of a session.",
+    name: "Its name for people.",
+    description: "What it does.",
+  } satisfies Fields<resources.ModeSummary>,
+  ModeList: { modes: "The modes the agent offers." } satisfies FieldsOf<typeof resources.ModeList>,
+  NativeLine: {
+    line: "Its number in the session, from 1.",
+    time: "When it was read or written.",
+    from: "Who wrote it: the agent, Franca (`host`), or the operating system (`process`), which reports how the agent ended.",
+    native: "The line as it was.",
+  } satisfies Fields<resources.NativeLine>,
+  NativePage: {
+    lines: "The lines, oldest first.",
+    hasMore: "Whether more follow.",
+  } satisfies Fields<resources.NativePage>,
+  EventPage: {
+    events: "The events, oldest first.",
+    hasMore: "Whether more follow.",
+  } satisfies Fields<resources.EventPage>,
+  Health: {
+    status: "Always `ok`: the daemon answers.",
+    version: "The daemon's version.",
+    storage: "`failing`: nothing can be stored at the moment.",
+    storageMessage: "With `failing`: what to do.",
+    port: "With `nonce`: the port that the daemon listens on.",
+    proof:
+      "With `nonce`: HMAC-SHA256 under the token, in hex, over the lines `franca health`, nonce and port; null without a token.",
+  } satisfies Fields<resources.Health>,
+  LoginRequest: { code: "A one-time code." } satisfies FieldsOf<typeof resources.LoginRequest>,
+  LoginCode: { code: "It works once.", expiresAt: "Until when." } satisfies Fields<resources.LoginCode>,
+  LoginCredential: {
+    credential: "Send it as `Authorization: Bearer …`.",
+    expiresAt: "Until when it is valid.",
+  } satisfies Fields<resources.LoginCredential>,
+  Problem: {
+    type: "`urn:franca:error:<code>`.",
+    title: "The kind of error, in words.",
+    status: "The HTTP status.",
+    detail: "What happened, to what, and what to do.",
+    code: "The stable code of the error.",
+  } satisfies Fields<resources.Problem>,
+};
