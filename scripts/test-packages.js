@@ -11,6 +11,8 @@ import { runTests } from "./run-tests.js";
 import { cache } from "./tools.js";
 
 const MAJORS = [20, 22, 24];
+/** The linter of the OpenAPI document: one package without dependencies. */
+const REDOCLY = "@redocly/cli@2.77.0";
 const STEP_MS = 240_000;
 
 ensureInstalled();
@@ -26,6 +28,7 @@ try {
     FRANCA_TEST_CLONE: clone,
     FRANCA_TEST_TARBALLS: tarballs,
     FRANCA_TEST_NODES: JSON.stringify(nodes),
+    FRANCA_TEST_REDOCLY: cached("redocly", REDOCLY, "@redocly/cli/bin/cli.js"),
   };
   const args = ["--config", "vitest.packages.config.ts", ...process.argv.slice(2)];
   process.exitCode = runTests(args, { name: "packages", env });
@@ -55,14 +58,18 @@ function cloneTree(folder) {
 /** A Node of this major version: the one that runs here, or npm's package `node`. */
 function nodeOf(major) {
   if (process.versions.node.startsWith(`${major}.`)) return process.execPath;
-  const folder = join(cache, `node-${major}`);
-  const program = join(folder, "node_modules", "node", "bin", "node");
-  if (!existsSync(program)) {
-    mkdirSync(folder, { recursive: true });
-    writeFileSync(join(folder, "package.json"), '{ "private": true }\n');
-    run("npm", ["install", "--no-fund", "--no-audit", `node@${major}`], { cwd: folder });
-  }
-  return program;
+  return cached(`node-${major}`, `node@${major}`, "node/bin/node");
+}
+
+/** A file of a package that is installed into the cache, once. */
+function cached(name, spec, file) {
+  const folder = join(cache, name);
+  const path = join(folder, "node_modules", file);
+  if (existsSync(path)) return path;
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, "package.json"), '{ "private": true }\n');
+  run("npm", ["install", "--no-fund", "--no-audit", "--engine-strict=false", spec], { cwd: folder });
+  return path;
 }
 
 function run(command, args, { cwd }) {

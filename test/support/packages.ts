@@ -1,5 +1,5 @@
 /** The packed packages, and folders in which they are installed with one version of Node. */
-import { execFile } from "node:child_process";
+import { execFile, execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readdirSync, writeFileSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -33,6 +33,21 @@ export interface Place {
   readonly close: () => Promise<void>;
 }
 
+/** Where npm finds packages is this machine's matter; its home is the test's. */
+function npmSettings(): NodeJS.ProcessEnv {
+  const { HOME = "" } = process.env;
+  const given = Object.entries(process.env).filter(([name]) => /^npm_config_|_proxy$/i.test(name));
+  return {
+    npm_config_cache: join(HOME, ".npm"),
+    npm_config_userconfig: join(HOME, ".npmrc"),
+    // npm looks for this beside the Node that runs it.
+    npm_config_globalconfig: execFileSync("npm", ["config", "get", "globalconfig"], { encoding: "utf8" }).trim(),
+    ...Object.fromEntries(
+      given.filter(([name]) => !/^npm_config_(prefix|global|dry_run|omit|local_prefix)/i.test(name)),
+    ),
+  };
+}
+
 /** An empty folder with a home of its own, where `node`, `npm` and `npx` are of one version. */
 export function emptyFolder(node: string): Place {
   const home = mkdtempSync(join(tmpdir(), `franca-node${node}-`));
@@ -45,8 +60,7 @@ export function emptyFolder(node: string): Place {
     XDG_DATA_HOME: join(home, "share"),
     FRANCA_MOCK_DELAY_MS: "0",
     NO_COLOR: "1",
-    npm_config_cache: process.env.npm_config_cache ?? join(process.env.HOME ?? "", ".npm"),
-    npm_config_userconfig: process.env.npm_config_userconfig ?? join(process.env.HOME ?? "", ".npmrc"),
+    ...npmSettings(),
     npm_config_fund: "false",
     npm_config_audit: "false",
     npm_config_update_notifier: "false",
