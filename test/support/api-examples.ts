@@ -87,6 +87,9 @@ export async function recordExamples(): Promise<RecordedExamples> {
     await vi.waitUntil(async () => (await session.status()) === "idle", { timeout: 20_000 });
   }
   await record({ id: "sendMessage", body: { message: "echo Hello, world" } });
+  await record({ id: "listMissingKeys" });
+  await daemon.client.create({ id: "with-keys", agent: "builtin", directory: daemon.directory });
+  await record({ id: "giveKeys", params: { id: "with-keys" }, body: { keys: { OPENAI_API_KEY: "a-key-of-yours" } } });
   await record({ id: "listAgents" });
   await record({ id: "listModels", params: { agent: "mock" } });
   await record({ id: "listModes", params: { agent: "mock" } });

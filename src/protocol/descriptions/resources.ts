@@ -19,6 +19,8 @@ const changeable: Fields<resources.UpdateSession> = {
   permissionMode:
     "When the agent must ask: as it does by itself, never because it only plans, not for edits, or never.",
   permissionRules: "Answers to permission requests, given before anybody is asked. The last rule that matches counts.",
+  metadata: "Anything that a client wants to keep with the session; at most 64 KiB as JSON.",
+  archivedAt: "When a person archived the session; null brings it back.",
 };
 
 const create: Fields<resources.CreateSession> = {
@@ -30,6 +32,7 @@ const create: Fields<resources.CreateSession> = {
   systemPrompt: "Instructions that are added to the agent's system prompt.",
   watchdogMs: "How long an agent with nothing open may be silent before its turn is ended.",
   unattended: "What happens to permission requests and questions that nobody answers.",
+  parentId: "The session that this one belongs to.",
   finishTodos: "Whether turns are continued while todos are open, and within which bounds.",
   nativeSessionId: "Continue a session that was begun outside Franca.",
 };
@@ -51,6 +54,9 @@ const summary: Fields<resources.SessionSummary> = {
   updatedAt: "When its last event happened.",
   directory: "The agent's working directory.",
   title: "Its title; null when it has none.",
+  metadata: "What a client keeps with the session.",
+  parentId: "The session that this one belongs to.",
+  archivedAt: "When a person archived it; null or absent when it is not archived.",
   opencodeId: "The session's id on the OpenCode surface.",
 };
 
@@ -118,6 +124,13 @@ export const resourceTypes = {
     nextCursor: "`cursor` of the next page; null on the last page.",
     sessions: "The sessions of this page, newest first.",
   } satisfies Fields<resources.SessionList>,
+  SessionKeys: {
+    keys: "Values of environment variables, by name.",
+  } satisfies FieldsOf<typeof resources.SessionKeys>,
+  MissingKeys: {
+    missing: "Names of environment variables that the agent reads and nobody has set.",
+    credentialsAvailable: "Whether the agent can log in, by one of its keys or by a login of its own.",
+  } satisfies Fields<resources.MissingKeys>,
   TrustedFolder: {
     path: "The folder's real path.",
     from: "Whether a person trusted it, or the config file.",
@@ -139,6 +152,7 @@ export const resourceTypes = {
     path: "Where its program is.",
     folderTrust: "Whether it is restricted in folders that are not trusted.",
     credentialsAvailable: "Whether it seems to be logged in.",
+    isDefault: "Sessions that name no agent get this one. Absent everywhere when there are several candidates.",
     capabilities: "What it can do.",
   } satisfies Fields<resources.AgentSummary>,
   AgentList: { agents: "All agents, installed or not." } satisfies FieldsOf<typeof resources.AgentList>,

@@ -74,7 +74,8 @@ const uninstall = defineRoute({
   doc: {
     id: "uninstallAgent",
     tag: "Agents",
-    summary: "Uninstall an agent that Franca installed",
+    summary: "Uninstall an agent",
+    description: "Removes the program that Franca installed. A program that you installed yourself is not touched.",
     errors: ["unsupported_agent", "not_supported"],
     answers: "empty",
   },
