@@ -53,6 +53,7 @@ export async function recordExamples(): Promise<RecordedExamples> {
   await record({ id: "createSession", body: { agent: "mock", directory: daemon.directory, title: "Hello" } });
   await record({ id: "createAnySession", body: { agent: "mock", directory: daemon.directory } });
   await record({ id: "streamMessage", body: { message: "tool" } });
+  await record({ id: "usage", query: "?by=agent" });
   await record({ id: "getSession", query: "?limit=2" });
   await record({ id: "listSessions", query: "?limit=1" });
   await record({ id: "updateSession", body: { title: "A better title" } });

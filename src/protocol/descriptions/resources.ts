@@ -57,7 +57,14 @@ const summary: Fields<resources.SessionSummary> = {
   metadata: "What a client keeps with the session.",
   parentId: "The session that this one belongs to.",
   archivedAt: "When a person archived it; null or absent when it is not archived.",
+  usage: "Tokens and cost of the session.",
+  lastEnd: "How its last turn ended; absent before that.",
   opencodeId: "The session's id on the OpenCode surface.",
+};
+
+const lastEnd: Fields<NonNullable<resources.SessionSummary["lastEnd"]>> = {
+  reason: "How the turn ended.",
+  message: "What went wrong, in words.",
 };
 
 export const resourceTypes = {
@@ -82,7 +89,8 @@ export const resourceTypes = {
   } satisfies Fields<resources.PermissionRule>,
   SendMessage: {
     message: "The prompt.",
-    attachments: "Files on the daemon's machine: `{path, mime?, filename?}`.",
+    attachments:
+      "Files on the daemon's machine (`{path, mime?, filename?}`), or their content (`{data, mime, filename?}`, Base64).",
     delivery: "While a turn runs: `queue` waits for its end, `steer` goes into it where the agent can.",
   } satisfies Fields<resources.SendMessage>,
   AbortSession: {
@@ -106,6 +114,14 @@ export const resourceTypes = {
     reinstall: "Installs it even if it is installed.",
   } satisfies FieldsOf<typeof resources.InstallAgent>,
   SessionSummary: summary,
+  "SessionSummary.lastEnd": lastEnd,
+  "SessionDetail.lastEnd": lastEnd,
+  UsageRow: {
+    key: "The day (`2026-11-17`) or the agent.",
+    turns: "How many turns ended.",
+    usage: "Tokens and cost of these turns.",
+  } satisfies Fields<resources.UsageRow>,
+  UsageList: { rows: "One for each day or agent." } satisfies Fields<resources.UsageList>,
   SessionDetail: {
     ...summary,
     turnId: "The running turn; null when the session is idle.",
