@@ -13,6 +13,7 @@ import { ask, choose, settled } from "./prompts.ts";
 import { json, type OpenCodeAnswer, type OpenCodeCall, type OpenCodeRoute } from "./route.ts";
 import type { SessionView } from "./session-view.ts";
 import { conversationIn, conversationOf, createSession, infoOf, listed, viewOf } from "./sessions.ts";
+import { sendSideRequest } from "./side-requests.ts";
 
 const PAGE = 50;
 const LONGEST = 200;
@@ -55,6 +56,14 @@ export const nextSessionRoutes: readonly OpenCodeRoute[] = [
   { method: "GET", path: `${session}/message/{messageID}`, handle: message },
   { method: "GET", path: "/api/permission/request", handle: async (call) => located(call, await permissions(call)) },
   { method: "GET", path: "/api/question/request", handle: async (call) => located(call, await questions(call)) },
+  {
+    method: "GET",
+    path: "/api/permission/saved",
+    partial: "Always empty: what was allowed for good is kept by the agent.",
+    handle: async () => data([]),
+  },
+  { method: "POST", path: `${session}/revert/stage`, partial: "For the OpenCode agent.", handle: stageRevert },
+  { method: "POST", path: `${session}/revert/clear`, partial: "For the OpenCode agent.", handle: clearRevert },
   { method: "GET", path: `${session}/permission`, handle: async (call) => data(await permissions(call)) },
   { method: "GET", path: `${session}/permission/{requestID}`, handle: permission },
   { method: "POST", path: `${session}/permission/{requestID}/reply`, handle: reply },
@@ -233,6 +242,19 @@ async function message(call: OpenCodeCall): Promise<OpenCodeAnswer> {
   const head = await headOf(conversation, messageID);
   if (head === null) throw new ApiError("not_found", `Message not found: ${messageID}`);
   return data(nextMessage(await wholeMessage(messageJson(conversation, head))));
+}
+
+async function stageRevert(call: OpenCodeCall): Promise<OpenCodeAnswer> {
+  const { messageID } = await call.body(z.looseObject({ messageID: z.string().startsWith("msg_") }));
+  const view = await viewOf(call);
+  const { refusal } = await sendSideRequest(call, { view, request: { word: "revert", message_id: messageID } });
+  return refusal ?? data((await infoOf(call, view)).revert ?? { messageID });
+}
+
+async function clearRevert(call: OpenCodeCall): Promise<OpenCodeAnswer> {
+  const view = await viewOf(call);
+  const { refusal } = await sendSideRequest(call, { view, request: { word: "unrevert" } });
+  return refusal ?? "empty";
 }
 
 /** Of the session that the route names, or of the directory where it names none. */

@@ -83,6 +83,8 @@ const missing = (operation: string): Response =>
 
 async function bodyOf(call: OpenCodeCall, operation: string): Promise<unknown> {
   if (operation.startsWith("GET ")) return undefined;
+  const { "content-length": length = "0", "transfer-encoding": coding } = call.incoming.headers;
+  if (length === "0" && coding === undefined) return undefined;
   const body = await readJson(call.incoming, { maxBytes: call.maxBodyBytes, optional: true });
   if (!holdsRedacted(body)) return body;
   throw new ApiError(

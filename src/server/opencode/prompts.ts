@@ -41,7 +41,7 @@ const Prompt = z.looseObject({
 /** `delivery` is of the newer API only. */
 type PromptRequestBody = z.infer<typeof Prompt> & { readonly delivery?: "steer" | "queue" };
 
-const OWN = "`noReply`, `system`, `format`, `tools`, subtask and agent parts for the OpenCode agent.";
+const OWN = "`noReply`, `format`, subtask and agent parts for the OpenCode agent.";
 
 export const promptRoutes: readonly OpenCodeRoute[] = [
   {
@@ -305,7 +305,9 @@ async function summarize(call: OpenCodeCall): Promise<OpenCodeAnswer> {
 
 /** The answer to an abort comes when everything is written. */
 async function abort(call: OpenCodeCall): Promise<OpenCodeAnswer> {
-  const view = await viewOf(call);
+  // As OpenCode: what does not run is aborted already, also where there is no such session.
+  const view = await call.views.find(call.params.sessionID ?? "");
+  if (view === null) return json(true);
   await call.sessions.abort(view.id, { clearQueue: true });
   await settled(call, view);
   return json(true);

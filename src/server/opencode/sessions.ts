@@ -53,6 +53,12 @@ export const sessionRoutes: readonly OpenCodeRoute[] = [
     handle: create,
   },
   { method: "GET", path: "/session", handle: list },
+  {
+    method: "GET",
+    path: "/experimental/session",
+    partial: "Without cursors: `limit` and `start` bound it.",
+    handle: async (call) => json(await listed({ ...call, query: { scope: "global", ...call.query } })),
+  },
   { method: "GET", path: "/session/status", handle: statuses },
   { method: "GET", path: "/session/{sessionID}", handle: async (call) => json(await infoOf(call, await viewOf(call))) },
   { method: "PATCH", path: "/session/{sessionID}", handle: rename },

@@ -1,0 +1,146 @@
+/** Every method of both versions of OpenCode's SDK, called in one fixed way: which operation it is, and its answer. */
+import { createOpencodeClient as createFirst } from "@opencode-ai/sdk";
+import { createOpencodeClient as createSecond } from "@opencode-ai/sdk/v2";
+import { operations } from "../../src/server/opencode/operations.ts";
+
+export interface Called {
+  readonly version: "v1" | "v2";
+  readonly method: string;
+  /** `GET /session/{sessionID}`; null when nothing was sent. */
+  readonly operation: string | null;
+  /** 0 when there was no answer in time. */
+  readonly status: number;
+}
+
+export interface Target {
+  readonly baseUrl: string;
+  readonly directory: string;
+  /** A session in which something was said, and its first message. */
+  readonly session: string;
+  readonly message: string;
+  readonly model: { readonly providerID: string; readonly modelID: string };
+}
+
+/** These end or replace the server, answer when they are stopped only, or need the network. */
+const skipped = /dispose|upgrade|connect$|control\.next|share|oauth|authenticate|console|sync|warp|moveSession/i;
+const PATIENCE_MS = 60_000;
+
+export async function callAll(target: Target): Promise<readonly Called[]> {
+  const called: Called[] = [];
+  for (const version of ["v1", "v2"] as const) {
+    let last: { operation: string; status: number } | null = null;
+    const watching = async (input: Request | URL | string, init?: RequestInit): Promise<Response> => {
+      const request = new Request(input, init);
+      const given = AbortSignal.any([request.signal, AbortSignal.timeout(PATIENCE_MS)]);
+      const operation = operationOf(request);
+      last = { operation, status: 0 };
+      const response = await fetch(request, { signal: given });
+      last = { operation, status: response.status };
+      // A stream has answered when it has begun.
+      const isStream = response.headers.get("content-type")?.includes("event-stream") === true;
+      return isStream ? new Response("", { status: response.status, headers: response.headers }) : response;
+    };
+    const options = { baseUrl: target.baseUrl, directory: target.directory, fetch: watching };
+    const client: unknown = version === "v1" ? createFirst(options) : createSecond(options);
+    for (const [name, call] of methodsOf(client)) {
+      if (skipped.test(name)) continue;
+      last = null;
+      const given = argumentsFor(version, target, name);
+      await call(given).catch(() => undefined);
+      // Requests that take no body are not sent with one.
+      if (seenIn(last) === null) await call({ ...given, body: undefined }).catch(() => undefined);
+      const seen = seenIn(last);
+      called.push({ version, method: name, operation: seen?.operation ?? null, status: seen?.status ?? 0 });
+    }
+  }
+  return called;
+}
+
+/** The compiler does not see that calls assign it. */
+const seenIn = (last: unknown): { operation: string; status: number } | null =>
+  typeof last === "object" && last !== null && "operation" in last && "status" in last
+    ? { operation: String(last.operation), status: Number(last.status) }
+    : null;
+
+type Call = (given: unknown) => Promise<unknown>;
+
+function methodsOf(client: unknown, prefix = "", seen = new Set<unknown>()): [string, Call][] {
+  if (typeof client !== "object" || client === null || seen.has(client)) return [];
+  seen.add(client);
+  const found: [string, Call][] = [];
+  const names = new Set<string>();
+  for (let at: unknown = client; at !== null && at !== Object.prototype; at = Object.getPrototypeOf(at)) {
+    for (const name of Object.getOwnPropertyNames(at)) names.add(name);
+  }
+  for (const name of names) {
+    if (name.startsWith("_") || name === "constructor" || name === "client") continue;
+    const value: unknown = Reflect.get(client, name);
+    if (typeof value === "function") {
+      found.push([`${prefix}${name}`, async (given) => Reflect.apply(value, client, [given])]);
+    } else found.push(...methodsOf(value, `${prefix}${name}.`, seen));
+  }
+  return found.filter(([name]) => !/postSessionIdPermissionsPermissionId$/.test(name) || prefix === "");
+}
+
+function argumentsFor(version: "v1" | "v2", target: Target, name: string): object {
+  const { session, message, model, directory } = target;
+  // What is deleted or ended must not be what the others use.
+  const isDestructive = /delete|remove|abort|revert|interrupt/i.test(name);
+  const sessionID = isDestructive ? "ses_0000000000000000000000000a" : session;
+  const path = {
+    id: sessionID,
+    sessionID,
+    messageID: message,
+    partID: "prt_0000000000000000000000000a",
+    permissionID: "per_0000000000000000000000000a",
+    requestID: "per_0000000000000000000000000a",
+    providerID: "lab",
+    projectID: "project",
+    ptyID: "pty_0000000000000000000000000a",
+    integrationID: "lab",
+    attemptID: "attempt",
+    credentialID: "credential",
+    name: "none",
+  };
+  const query = {
+    directory,
+    path: "README.md",
+    query: "READ",
+    pattern: "Demo",
+    provider: "lab",
+    model: "scripted",
+    mode: "git",
+  };
+  const body = {
+    title: "A title",
+    text: "hi",
+    parts: [{ type: "text", text: "echo hi" }],
+    prompt: { text: "echo hi" },
+    model: version === "v2" && /^(session\.(create|switch)|v2\.)/.test(name) ? { ...model, id: model.modelID } : model,
+    ...model,
+    command: "init",
+    arguments: "",
+    agent: "build",
+    reply: "once",
+    response: "once",
+    answers: [["a"]],
+    message: "m",
+    ...(name.startsWith("tui.") ? { variant: "info" } : {}),
+    service: "test",
+    level: "info",
+  };
+  return version === "v1" ? { path, query, body } : { ...path, ...query, ...body, messageID: message };
+}
+
+function operationOf({ method, url }: Request): string {
+  const { pathname } = new URL(url);
+  const path = pathname.replace(/^\/opencode/, "");
+  const fits = (operation: string): boolean => {
+    const [wanted = "", template = ""] = operation.split(" ");
+    const pattern = template.replaceAll(/\{\w+\}/g, "[^/]+").replace("*", ".+");
+    return wanted === method && new RegExp(`^${pattern}$`).test(path);
+  };
+  const matching = operations.filter(fits);
+  // The literal path before one with parameters.
+  return matching.find((operation) => !operation.includes("{")) ?? matching[0] ?? `${method} ${path}`;
+}
