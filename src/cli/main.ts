@@ -31,6 +31,7 @@ const commands: readonly CommandEntry[] = [
     load: () => import("./attach.ts"),
   },
   { name: "opencode", summary: "Open OpenCode's TUI on any agent", load: () => import("./opencode.ts") },
+  { name: "acp", summary: "Serve any agent to an editor (Agent Client Protocol)", load: () => import("./acp.ts") },
   {
     name: "sessions",
     summary: "List, show, export, rename, fork and delete sessions",
