@@ -10,6 +10,12 @@ import { agents, installed, known, variable } from "./tools.js";
 
 // Names first; from the first option on, everything is vitest's.
 const given = process.argv.slice(2);
+if (given[0] === "acp") {
+  // Agents and clients of one protocol have a suite of their own.
+  process.argv.splice(2, 1);
+  await import("./test-acp.js");
+  process.exit();
+}
 const firstOption = given.findIndex((argument) => argument.startsWith("-"));
 const wanted = known(firstOption < 0 ? given : given.slice(0, firstOption));
 const passed = firstOption < 0 ? [] : given.slice(firstOption);

@@ -28,9 +28,8 @@ export const agents = {
     package: "@agentclientprotocol/claude-agent-acp",
     version: "0.99.1",
     programs: [".bin/claude-agent-acp"],
-    node: 22,
   },
-  "codex-acp": { package: "@agentclientprotocol/codex-acp", version: "2.6.0", programs: [".bin/codex-acp"], node: 22 },
+  "codex-acp": { package: "@agentclientprotocol/codex-acp", version: "2.6.0", programs: [".bin/codex-acp"] },
   "opencode-acp": {
     package: "opencode-ai",
     version: "1.18.33",
@@ -41,19 +40,27 @@ export const agents = {
     version: "1.0.102",
     programs: ["@github/copilot-{platform}-{arch}/copilot", ".bin/copilot"],
   },
-  gemini: { package: "@google/gemini-cli", version: "0.61.0", programs: [".bin/gemini"], node: 22 },
+  gemini: { package: "@google/gemini-cli", version: "0.61.0", programs: [".bin/gemini"] },
   grok: { package: "@xai-official/grok", version: "1.0.41", programs: [".bin/grok"] },
-  kimi: { package: "@moonshot-ai/kimi-code", version: "2.1.0", programs: [".bin/kimi"], node: 22 },
-  nanocoder: { package: "@nanocollective/nanocoder", version: "1.30.0", programs: [".bin/nanocoder"], node: 22 },
-  pi: { package: "pi-acp", version: "0.0.34", programs: [".bin/pi-acp"], node: 22 },
-  qwen: { package: "@qwen-code/qwen-code", version: "0.24.4", programs: [".bin/qwen"], node: 22 },
+  kimi: { package: "@moonshot-ai/kimi-code", version: "2.1.0", programs: [".bin/kimi"] },
+  nanocoder: { package: "@nanocollective/nanocoder", version: "1.30.0", programs: [".bin/nanocoder"] },
+  pi: { package: "pi-acp", version: "0.0.34", programs: [".bin/pi-acp"] },
+  qwen: { package: "@qwen-code/qwen-code", version: "0.24.4", programs: [".bin/qwen"] },
+  // Clients that speak ACP, and the Node that some of these programs need.
+  "acp-sdk": {
+    package: "@agentclientprotocol/sdk",
+    version: "2.4.0",
+    programs: ["@agentclientprotocol/sdk/package.json"],
+  },
+  acpx: { package: "acpx", version: "0.19.1", programs: [".bin/acpx"] },
+  node: { package: "node", version: "22.23.3", programs: ["node/bin/node", ".bin/node"] },
   amp: { package: "@sourcegraph/amp", version: "0.0.1777897475-g2324e1", programs: [".bin/amp"] },
 };
 
 export const cache = process.env.FRANCA_TOOLS || join(homedir(), ".cache", "franca-test-agents");
 
 /** The environment variable by which tests are told of a program. */
-export const variable = (name) => `FRANCA_TEST_${name.toUpperCase()}`;
+export const variable = (name) => `FRANCA_TEST_${name.toUpperCase().replaceAll("-", "_")}`;
 
 /** What was named, what is cached, or what is on the PATH; undefined when there is none. */
 export const found = (name) => process.env[variable(name)] || program(name, folderOf(name)) || onPath(name);

@@ -1,0 +1,128 @@
+/** Real ACP agents, from npm, against a scripted model: one end per turn, the right reason, and files really changed. */
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import type { UniversalEvent } from "../../src/protocol/events.ts";
+import {
+  AFTER,
+  calls,
+  openReal,
+  type Real,
+  type RealAgent,
+  ran,
+  realAgents,
+  says,
+  slowly,
+} from "../support/acp-real.ts";
+import { processesIn } from "../support/processes.ts";
+import { describeNeeding } from "../support/requires.ts";
+import { wholeLog } from "../support/sessions.ts";
+
+const variable = (name: string): string => `FRANCA_TEST_${name.toUpperCase().replaceAll("-", "_")}`;
+
+for (const real of realAgents) {
+  const [program, node] = [process.env[variable(real.agent)], process.env[variable("node")]];
+  const missing = program === undefined || node === undefined ? `${variable(real.agent)} is not set` : null;
+  describeNeeding(real.agent, { missing }, () => suite(real, { program: program ?? "", node: node ?? "" }));
+}
+
+function suite(real: RealAgent, programs: { readonly program: string; readonly node: string }): void {
+  const scripts = (work: string) => ({
+    EDIT: [...real.edit(join(work, "README.md")).map(calls), says("Edited.")],
+    RUN: [calls(real.command("echo out > ran.txt")), says("It ran.")],
+    DENY: [calls(real.command("echo out > denied.txt")), says("You did not want that.")],
+    STORY: [slowly],
+    BROKEN: [{ type: "status" as const, status: 400, message: "Scripted refusal" }],
+  });
+  const using = async (body: (one: Real) => Promise<void>): Promise<void> => {
+    const one = await openReal(real, { ...programs, scripts });
+    try {
+      await body(one);
+    } finally {
+      await one.close();
+    }
+  };
+
+  describe("with a scripted model", () => {
+    test("text, an edit that is allowed, and a command", () =>
+      using(async (one) => {
+        const id = await one.create("work");
+        expect(await ran(one, id, { text: "Hi" })).toMatchObject({ reason: "completed", text: "Hello." });
+        const edited = await ran(one, id, { text: "EDIT it" });
+        expect(edited).toMatchObject({ reason: "completed", evidence: "signal" });
+        expect(readFileSync(join(one.work, "README.md"), "utf8")).toContain(AFTER);
+        const command = await one.create("command");
+        expect((await ran(one, command, { text: "RUN it", reply: "always" })).reason).toBe("completed");
+        expect(existsSync(join(one.work, "ran.txt"))).toBe(true);
+        await expectExact(one, [id, command]);
+      }));
+
+    test("a refused command does not run, and a refused request of the provider is an error", () =>
+      using(async (one) => {
+        const denied = await one.create("denied");
+        const refusal = await ran(one, denied, { text: "DENY it", reply: "reject" });
+        expect(refusal.asked).toBe(1);
+        expect(refusal.reason).toBe(real.rejected);
+        expect(existsSync(join(one.work, "denied.txt"))).toBe(false);
+        const broken = await one.create("broken");
+        expect((await ran(one, broken, { text: "BROKEN" })).reason).toBe("error");
+        await expectExact(one, [denied, broken]);
+      }));
+
+    test("abort, kill -9 and a restart: the session goes on each time, and nothing is said twice", () =>
+      using(async (one) => {
+        const id = await one.create("story");
+        await ran(one, id, { text: "Hi" });
+        const aborted = await ran(one, id, {
+          text: "Tell me a STORY",
+          during: once(async () => one.sessions.abort(id, { clearQueue: false })),
+        });
+        expect(aborted.reason).toBe("aborted");
+        const other = await one.create("killed");
+        const killed = await ran(one, other, {
+          text: "Tell me a STORY",
+          during: once(async () => {
+            for (const { pid } of processesIn(one.work)) process.kill(pid, "SIGKILL");
+          }),
+        });
+        expect(killed).toMatchObject({ reason: "error", evidence: "exit" });
+        await one.reopen();
+        const fresh = await one.create("fresh");
+        expect((await ran(one, fresh, { text: "Hi" })).reason).toBe("completed");
+        await expectExact(one, [id, other, fresh]);
+      }));
+
+    test("after a restart of the daemon the conversation is loaded, and its past is in the log once", () =>
+      using(async (one) => {
+        const id = await one.create("again");
+        await ran(one, id, { text: "Hi" });
+        await one.reopen();
+        expect(await ran(one, id, { text: "Go on" })).toMatchObject({ reason: "completed", text: "Hello." });
+        const log = await wholeLog(one.sessions, id);
+        const said = log.map((event) => (event.type === "item.delta" ? event.data.delta : "")).join("");
+        expect(said.replaceAll("Hello.", "")).toBe("");
+        expect(said).toBe("Hello.Hello.");
+      }));
+  });
+}
+
+/** Acts on the first words of the model. */
+function once(act: () => Promise<void>): (event: UniversalEvent) => Promise<void> {
+  let done = false;
+  return async (event) => {
+    if (done || event.type !== "item.delta") return;
+    done = true;
+    await act();
+  };
+}
+
+/** One end per turn, nothing open, every line understood. */
+async function expectExact({ sessions }: Real, ids: Parameters<typeof wholeLog>[1][]): Promise<void> {
+  for (const id of ids) {
+    const log = await wholeLog(sessions, id);
+    const count = (type: UniversalEvent["type"]): number => log.filter((event) => event.type === type).length;
+    expect(count("turn.ended")).toBe(count("turn.started"));
+    expect(count("item.completed")).toBe(count("item.started"));
+    expect(log.filter((event) => event.type === "agent.unparsed")).toEqual([]);
+  }
+}

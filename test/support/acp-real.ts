@@ -1,0 +1,265 @@
+/** Real ACP agents behind the real runtime, each with a home of its own and a scripted model on loopback. */
+import { mkdirSync, mkdtempSync, realpathSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { setup as claudeSetup } from "../../src/adapters/claude/trial.ts";
+import { adapterFor } from "../../src/adapters/index.ts";
+import { setup as openCodeSetup } from "../../src/adapters/opencode/trial.ts";
+import { prepare } from "../../src/cli/doctor-trial.ts";
+import type { TrialPlace, TrialSetup } from "../../src/core/trial.ts";
+import { serveAnthropic } from "../../src/model-server/anthropic.ts";
+import { serveOpenAi } from "../../src/model-server/openai.ts";
+import type { Script, ScriptTurn, SideConversation } from "../../src/model-server/script.ts";
+import type { UniversalEvent } from "../../src/protocol/events.ts";
+import { type SessionId, sessionId } from "../../src/protocol/ids.ts";
+import type { Sessions } from "../../src/runtime/session/contract.ts";
+import { eventsAfter, open, removeFolder } from "./sessions.ts";
+
+export interface RealAgent {
+  readonly agent: string;
+  readonly model: "anthropic" | "openai";
+  /** A tool that only the conversation itself offers: other requests are titles and the like. */
+  readonly ownTool: string;
+  readonly setup: (place: TrialPlace) => TrialSetup;
+  readonly edit: (file: string) => readonly Tool[];
+  readonly command: (command: string) => Tool;
+  /** What a refusal of a command leads to. */
+  readonly rejected: "completed" | "rejected";
+}
+
+interface Tool {
+  readonly name: string;
+  readonly input: unknown;
+}
+
+export const BEFORE = "A small project.";
+export const AFTER = "A small, tidy project.";
+
+const openAiEnv = ({ folder, url }: TrialPlace, more: Readonly<Record<string, string>>) => ({
+  HOME: `${folder}/home`,
+  TMPDIR: `${folder}/tmp`,
+  DISABLE_TELEMETRY: "1",
+  OPENAI_API_KEY: "dummy",
+  OPENAI_BASE_URL: `${url}/v1`,
+  ...more,
+});
+
+const homeOf = ({ folder }: TrialPlace, below: string): string[] => [`${folder}/home/${below}`, `${folder}/tmp`];
+
+export const realAgents: readonly RealAgent[] = [
+  {
+    agent: "claude-acp",
+    model: "anthropic",
+    ownTool: "Edit",
+    setup: claudeSetup,
+    edit: (file) => [
+      { name: "Read", input: { file_path: file } },
+      { name: "Edit", input: { file_path: file, old_string: BEFORE, new_string: AFTER } },
+    ],
+    command: (command) => ({ name: "Bash", input: { command, description: "Run a command" } }),
+    rejected: "completed",
+  },
+  {
+    agent: "opencode-acp",
+    model: "openai",
+    ownTool: "edit",
+    setup: (place) => openCodeSetup(place, { permission: { edit: "ask", bash: "ask" } }),
+    edit: (file) => [
+      { name: "read", input: { filePath: file } },
+      { name: "edit", input: { filePath: file, oldString: BEFORE, newString: AFTER } },
+    ],
+    command: (command) => ({ name: "bash", input: { command, description: "Run a command" } }),
+    rejected: "rejected",
+  },
+  {
+    agent: "qwen",
+    model: "openai",
+    ownTool: "edit",
+    setup: (place) => ({
+      env: openAiEnv(place, { OPENAI_MODEL: "scripted" }),
+      folders: homeOf(place, ".qwen"),
+      files: {
+        [`${place.folder}/home/.qwen/settings.json`]: JSON.stringify({
+          security: { auth: { selectedType: "openai" } },
+          telemetry: { enabled: false },
+          privacy: { usageStatisticsEnabled: false },
+          general: { enableAutoUpdate: false },
+        }),
+      },
+    }),
+    edit: (file) => [
+      { name: "read_file", input: { file_path: file } },
+      { name: "edit", input: { file_path: file, old_string: BEFORE, new_string: AFTER } },
+    ],
+    command: (command) => ({ name: "run_shell_command", input: { command, is_background: false } }),
+    rejected: "rejected",
+  },
+  {
+    agent: "grok",
+    model: "openai",
+    ownTool: "search_replace",
+    setup: (place) => ({
+      env: openAiEnv(place, { LAB_API_KEY: "dummy", GROK_TELEMETRY_ENABLED: "0", GROK_ERROR_REPORTING: "0" }),
+      folders: homeOf(place, ".grok"),
+      files: {
+        [`${place.folder}/home/.grok/config.toml`]: [
+          "[models]",
+          'default = "lab"',
+          "[model.lab]",
+          'name = "Lab"',
+          'model = "scripted"',
+          `base_url = "${place.url}/v1"`,
+          'env_key = "LAB_API_KEY"',
+          "context_window = 200000",
+          "",
+        ].join("\n"),
+      },
+    }),
+    edit: (file) => [
+      { name: "read_file", input: { target_file: file } },
+      { name: "search_replace", input: { file_path: file, old_string: BEFORE, new_string: AFTER } },
+    ],
+    // It asks only for commands that it finds unsafe.
+    command: (command) => ({
+      name: "run_terminal_command",
+      input: { command: `rm -f old.txt; ${command}`, description: "Run a command" },
+    }),
+    rejected: "rejected",
+  },
+  {
+    agent: "kimi",
+    model: "openai",
+    ownTool: "Edit",
+    setup: (place) => ({
+      env: openAiEnv(place, {}),
+      folders: homeOf(place, ".kimi-code"),
+      files: {
+        [`${place.folder}/home/.kimi-code/config.toml`]: [
+          'default_model = "lab/scripted"',
+          'default_permission_mode = "manual"',
+          "telemetry = false",
+          "[providers.lab]",
+          'type = "openai"',
+          `base_url = "${place.url}/v1"`,
+          'api_key = "dummy"',
+          '[models."lab/scripted"]',
+          'provider = "lab"',
+          'model = "scripted"',
+          "max_context_size = 200000",
+          "",
+        ].join("\n"),
+      },
+    }),
+    edit: (file) => [
+      { name: "Read", input: { path: file } },
+      { name: "Edit", input: { path: file, old_string: BEFORE, new_string: AFTER } },
+    ],
+    command: (command) => ({ name: "Bash", input: { command, description: "Run a command" } }),
+    rejected: "completed",
+  },
+];
+
+export const says = (text: string): ScriptTurn => ({ type: "answer", blocks: [{ type: "text", text, chunks: 2 }] });
+export const calls = (tool: Tool): ScriptTurn => ({ type: "answer", blocks: [{ type: "tool_call", ...tool }] });
+/** In small pieces with pauses, so that there is time to do something meanwhile. */
+export const slowly: ScriptTurn = {
+  type: "answer",
+  blocks: [{ type: "text", text: "A long story. ".repeat(60), chunks: 400 }],
+  chunkDelayMs: 50,
+};
+
+export interface Real {
+  readonly sessions: Sessions;
+  readonly work: string;
+  readonly create: (name: string) => Promise<SessionId>;
+  readonly reopen: () => Promise<void>;
+  readonly close: () => Promise<void>;
+}
+
+export interface RealOptions {
+  readonly program: string;
+  /** The Node that the agent runs on. */
+  readonly node: string;
+  /** What the model says, by a word of the prompt. */
+  readonly scripts: (work: string) => Readonly<Record<string, readonly ScriptTurn[]>>;
+}
+
+export async function openReal(real: RealAgent, { program, node, scripts }: RealOptions): Promise<Real> {
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), `franca-${real.agent}-`)));
+  const [work, tools] = [join(folder, "work"), join(folder, "tools")];
+  const adapter = adapterFor(real.agent);
+  if (adapter?.binary == null) throw new Error(`There is no agent ${real.agent}.`);
+  const programs = join(tools, real.agent, "node_modules", ".bin");
+  for (const path of [work, programs]) mkdirSync(path, { recursive: true });
+  symlinkSync(program, join(programs, adapter.binary.name));
+  writeFileSync(join(work, "README.md"), `# Demo\n\n${BEFORE}\n`);
+  const serve = real.model === "anthropic" ? serveAnthropic : serveOpenAi;
+  const server = await serve(scriptOf(real, scripts(work)));
+  const env = {
+    ...prepare(real.setup({ folder, url: server.url })),
+    PATH: `${dirname(node)}:${process.env.PATH ?? ""}`,
+  };
+  const start = (): Promise<Sessions> => open(join(folder, "data"), { adapters: [adapter], toolsFolder: tools });
+  let sessions = await start();
+  return {
+    get sessions() {
+      return sessions;
+    },
+    work,
+    async create(name) {
+      const id = sessionId(name);
+      await sessions.create(id, { agent: real.agent, directory: work, env });
+      return id;
+    },
+    async reopen() {
+      await sessions.close();
+      sessions = await start();
+    },
+    async close() {
+      await sessions.close();
+      await server.close();
+      removeFolder(folder);
+    },
+  };
+}
+
+function scriptOf({ ownTool }: RealAgent, scripts: Readonly<Record<string, readonly ScriptTurn[]>>): Script {
+  const aside: SideConversation = { name: "aside", match: { lacksTool: ownTool }, turns: [says("A title")] };
+  const byWord = Object.entries(scripts).map(
+    ([word, turns]): SideConversation => ({ name: word, match: { messageContains: word }, turns }),
+  );
+  return { turns: [says("Hello.")], side: [aside, ...byWord] };
+}
+
+type Reply = "once" | "always" | "reject";
+
+export interface Ran {
+  readonly events: readonly UniversalEvent[];
+  readonly reason: string;
+  readonly evidence: string;
+  readonly text: string;
+  readonly asked: number;
+}
+
+/** One turn. `during` is called with every event. */
+export async function ran(
+  { sessions }: Real,
+  id: SessionId,
+  { text, reply = "once", during }: { text: string; reply?: Reply; during?: (event: UniversalEvent) => Promise<void> },
+): Promise<Ran> {
+  const { sequence } = await sessions.prompt(id, { text });
+  const events: UniversalEvent[] = [];
+  let asked = 0;
+  for await (const event of eventsAfter(sessions, id, { after: sequence })) {
+    events.push(event);
+    await during?.(event);
+    if (event.type === "permission.requested") {
+      asked += 1;
+      await sessions.replyPermission(id, event.data.permission_id, { reply });
+    }
+    if (event.type !== "turn.ended") continue;
+    const said = events.map((one) => (one.type === "item.delta" && one.data.part === "text" ? one.data.delta : ""));
+    return { events, reason: event.data.reason, evidence: event.data.evidence, text: said.join(""), asked };
+  }
+  throw new Error("The stream ended before the turn did.");
+}
