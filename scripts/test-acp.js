@@ -1,6 +1,6 @@
 /**
- * `npm run test:acp [-- vitest arguments]`: real agents and clients that speak the Agent Client Protocol, installed into
- * a cache (once), with the Node that they need.
+ * `npm run test:acp [-- vitest arguments]`: real agents and clients that speak the Agent Client Protocol, installed
+ * into a cache (once), with the Node that they need.
  */
 import { ensureBuilt, ensureInstalled } from "./ensure.js";
 import { runTests } from "./run-tests.js";

@@ -1,4 +1,4 @@
-/** Real ACP agents, from npm, against a scripted model: one end per turn, the right reason, and files really changed. */
+/** Real ACP agents from npm, with a scripted model: one end per turn, the right reason, files really changed. */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
