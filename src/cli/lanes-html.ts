@@ -1,74 +1,24 @@
-/** Lanes as a page that needs nothing but itself. */
-import type { Lane, LaneRow } from "../core/lanes.ts";
+/** Lanes as a page that needs nothing but itself: the inspector with the recording inside. */
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { packageFolder } from "../runtime/package-folder.ts";
+import { CommandError } from "./usage.ts";
 
-/** The dialects' colours on a light and on a dark page, again from the first where there are more of them. */
-const colors = [
-  { light: "#083", dark: "#7d9" },
-  { light: "#83a", dark: "#c9e" },
-  { light: "#15b", dark: "#8bf" },
-] as const;
-
-const styleOf = (lanes: readonly Lane[]): string => `
-  :root { color-scheme: light dark; font: 13px/1.45 ui-monospace, monospace; }
-  body { margin: 1.5rem; }
-  h1 { font-size: 1.1rem; }
-  table { border-collapse: collapse; width: 100%; table-layout: fixed; }
-  th { text-align: left; position: sticky; top: 0; background: Canvas; border-bottom: 2px solid; padding: 4px 8px; }
-  td { padding: 2px 8px; vertical-align: top; overflow-wrap: anywhere; border-bottom: 1px solid #8883; }
-  td.line { text-align: right; opacity: .6; }
-  tr.busy td.line { border-right: 4px solid #d90; }
-  td.native { color: #07a; } td.why { opacity: .6; }
-  ${paintedIn("light", lanes)}
-  td.edge { font-weight: bold; color: #b60; }
-  @media (prefers-color-scheme: dark) {
-    td.native { color: #6cf; }
-    ${paintedIn("dark", lanes)}
-    td.edge { color: #fb4; }
-  }`;
-
-const paintedIn = (scheme: "light" | "dark", lanes: readonly Lane[]): string =>
-  lanes.map(({ name }, index) => `td.${name} { color: ${colors[index % colors.length]?.[scheme]}; }`).join(" ");
-
-interface Page {
-  readonly lanes: readonly Lane[];
-  readonly rows: readonly LaneRow[];
-  readonly title: string;
+interface Recording {
+  readonly name: string;
+  readonly text: string;
+  /** Which agent it is of; `auto` where the page shall find out. */
+  readonly from: string;
 }
 
-export function drawHtml({ lanes, rows, title }: Page): string {
-  const head = ["line", "native", "universal", ...lanes.map(({ name }) => name), "why"]
-    .map((name) => `<th scope="col">${name}</th>`)
-    .join("");
-  return `<!doctype html>
-<html lang="en">
-<head><meta charset="utf-8"><title>${escaped(title)}</title><style>${styleOf(lanes)}
-</style></head>
-<body>
-<h1>${escaped(title)}</h1>
-<p>The bar beside the line number is a turn: where it is drawn, the session is busy.</p>
-<table>
-<colgroup><col style="width:4em"><col><col>${lanes.map(() => "<col>").join("")}<col style="width:14em"></colgroup>
-<thead><tr>${head}</tr></thead>
-<tbody>
-${rows.map((row) => drawRow(lanes, row)).join("\n")}
-</tbody>
-</table>
-</body>
-</html>
-`;
+/** As base64: nothing in a recording can end the element that holds it. */
+export function pageWith({ name, text, from }: Recording): string {
+  const file = join(packageFolder(), "dist", "web", "recording.html");
+  if (!existsSync(file)) throw new CommandError("The inspector is not built: run npm run build.");
+  const data = Buffer.from(text).toString("base64");
+  const element = `<script type="application/octet-stream" id="recording" data-name="${escaped(name)}" data-from="${escaped(from)}">${data}</script>`;
+  return readFileSync(file, "utf8").replace("<!-- recording -->", () => element);
 }
-
-function drawRow(lanes: readonly Lane[], { line, native, universal, cells, busy, why }: LaneRow): string {
-  const dialects = lanes.map(({ name }, index) => {
-    const cell = cells[index];
-    return drawCell(cell?.isEdge ? `${name} edge` : name, cell?.text ?? "");
-  });
-  const tds = [drawCell("native", native), drawCell("universal", universal), ...dialects, drawCell("why", why)];
-  const number = native === "" ? "" : (line ?? "");
-  return `<tr class="${busy ? "busy" : ""}"><td class="line">${number}</td>${tds.join("")}</tr>`;
-}
-
-const drawCell = (name: string, text: string): string => `<td class="${name}">${escaped(text)}</td>`;
 
 const entities: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
 const escaped = (text: string): string => text.replaceAll(/[&<>"]/g, (character) => entities[character] ?? character);

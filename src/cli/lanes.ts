@@ -1,5 +1,6 @@
 /** `franca lanes`: what the agent said, what it meant, and how each dialect renders it, side by side. */
 import { writeFileSync } from "node:fs";
+import { basename } from "node:path";
 import { type Command, InvalidArgumentError } from "commander";
 import { adapterFor, adapters } from "../adapters/index.ts";
 import type { Adapter } from "../core/adapter.ts";
@@ -7,7 +8,7 @@ import { openConverter } from "../core/convert.ts";
 import { type LaneInput, type LaneRow, openLanes } from "../core/lanes.ts";
 import { type Recorded, readRecorded } from "../dialects/recording.ts";
 import { projections } from "../projections/index.ts";
-import { drawHtml } from "./lanes-html.ts";
+import { pageWith } from "./lanes-html.ts";
 import { drawText } from "./lanes-text.ts";
 import { readLines } from "./pipe.ts";
 import { CommandError, UsageError } from "./usage.ts";
@@ -47,17 +48,33 @@ Examples:
 }
 
 async function lanes(file: string, flags: Flags): Promise<void> {
+  if (flags.html !== undefined) return writePage(file, { from: flags.from, html: flags.html });
   const rows = await readRows(file, flags.from);
-  if (rows.length === 0) throw new CommandError(`There is nothing in ${file === "-" ? "standard input" : file}.`);
-  if (flags.html !== undefined) {
-    writeFileSync(flags.html, drawHtml({ lanes: dialects, rows, title: file === "-" ? "recording" : file }));
-    process.stderr.write(`franca: ${rows.length} rows in ${flags.html}\n`);
-    return;
-  }
+  if (rows.length === 0) throw nothingIn(file);
   const { stdout } = process;
   const color = flags.color && stdout.isTTY && process.env.NO_COLOR === undefined;
   stdout.write(drawText({ lanes: dialects, rows, width: flags.width ?? stdout.columns ?? WIDTH, color }));
 }
+
+const nothingIn = (file: string): CommandError =>
+  new CommandError(`There is nothing in ${file === "-" ? "standard input" : file}.`);
+
+/** All of the recording: the page draws only what is in sight. */
+async function writePage(file: string, { from, html }: { from: string; html: string }): Promise<void> {
+  const lines: string[] = [];
+  for await (const { text } of readLines(file)) lines.push(text);
+  if (lines.every((line) => line.trim() === "")) throw nothingIn(file);
+  const recording = lines.flatMap((line) => readRecorded(line) ?? []);
+  if ((from === "auto" ? recognised(recording) : adapterFor(from)) === null) throw unknownAgent();
+  const name = file === "-" ? "recording" : basename(file);
+  writeFileSync(html, pageWith({ name, text: lines.join("\n"), from }));
+  process.stderr.write(`franca: ${lines.length} lines in ${html}\n`);
+}
+
+const unknownAgent = (): UsageError => {
+  const known = adapters.map(({ agent }) => agent).join("|");
+  return new UsageError(`It is not clear which agent this is. Say it: --from ${known}.`);
+};
 
 async function readRows(file: string, from: string): Promise<LaneRow[]> {
   const recording: Recorded[] = [];
@@ -67,10 +84,7 @@ async function readRows(file: string, from: string): Promise<LaneRow[]> {
     if (number > MAX_ROWS) break;
   }
   const adapter = from === "auto" ? recognised(recording) : adapterFor(from);
-  if (adapter === null) {
-    const known = adapters.map(({ agent }) => agent).join("|");
-    throw new UsageError(`It is not clear which agent this is. Say it: --from ${known}.`);
-  }
+  if (adapter === null) throw unknownAgent();
   return rowsOf(adapter, recording);
 }
 

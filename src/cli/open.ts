@@ -4,24 +4,36 @@ import { defined } from "../core/defined.ts";
 import { connect } from "../sdk/index.ts";
 import { loadSettings } from "./config.ts";
 import { addDoorOptions, daemonAddress } from "./door.ts";
+import { sessionNamed } from "./session-id.ts";
 import { CommandError } from "./usage.ts";
 
 /** In the fragment: browsers send it to nobody, and the page removes it at once. */
-export const pageLink = (url: string, code: string): string => `${url}/#code=${code}`;
+export const pageLink = (url: string, code: string, session: string | null = null): string =>
+  `${url}/#code=${code}${session === null ? "" : `&to=${encodeURIComponent(placeOf(session))}`}`;
+
+/** For a browser that is logged in already. */
+export const sessionLink = (url: string, session: string): string => `${url}/#${placeOf(session)}`;
+
+const placeOf = (session: string): string => `/s/${encodeURIComponent(session)}`;
 
 export function define(command: Command): void {
-  addDoorOptions(command)
-    .addHelpText("after", "\nThe link works once, for 10 minutes.\n\nExamples:\n  $ franca open")
-    .action((flags: object) => open({ ...flags }));
+  addDoorOptions(command.argument("[session]", "the session to show: its id, or the beginning of it"))
+    .addHelpText(
+      "after",
+      "\nThe link works once, for 10 minutes.\n\nExamples:\n  $ franca open\n  $ franca open 3f2a9c1d",
+    )
+    .action((session: string | undefined, flags: object) => open(session ?? null, { ...flags }));
 }
 
-async function open(flags: Readonly<Record<string, unknown>>): Promise<void> {
+async function open(named: string | null, flags: Readonly<Record<string, unknown>>): Promise<void> {
   if (!process.stdout.isTTY) {
     throw new CommandError("The link holds a login code, which is shown in a terminal only: run franca open in one.");
   }
   const { token, data } = await loadSettings({ flags, env: process.env });
   const url = await daemonAddress({ flags, env: process.env });
   if (url === null) throw new CommandError("No daemon runs: start one with franca serve.");
-  const { code } = await connect({ url, data, ...defined({ token: token ?? undefined }) }).makeLoginCode();
-  process.stdout.write(`${pageLink(url, code)}\n`);
+  const client = connect({ url, data, ...defined({ token: token ?? undefined }) });
+  const session = named === null ? null : await sessionNamed({ list: client.sessions }, named);
+  const { code } = await client.makeLoginCode();
+  process.stdout.write(`${pageLink(url, code, session)}\n`);
 }

@@ -12,6 +12,7 @@ import type { AnswerRule } from "./answering.ts";
 import { type LoadedSettings, loadSettings } from "./config.ts";
 import { addDoorOptions, type Door, openDoor } from "./door.ts";
 import { placeOptions, programName } from "./invocation.ts";
+import { sessionLink } from "./open.ts";
 import { formats, JSON_RESULT, type Output, openFormat, TERMINAL } from "./output.ts";
 import { agentFor } from "./run-agent.ts";
 import { attachmentsFrom, promptText } from "./run-prompt.ts";
@@ -156,6 +157,7 @@ async function runPrompt(asked: Prompting): Promise<string> {
       known?.sessionId ?? (await create(door, createOptions({ flags, agent, directory, env: door.sessionEnv })));
     if (known !== null) await change(door, session, flags);
     await door.giveKeys(session, agent);
+    if (isSpoken && door.url !== null) output.say(`watch it at ${sessionLink(door.url, session)}`);
     await runTurn({ door, session, made: known === null, prompt, attachments, rule: answerRule(flags), output });
     // Before the agent is stopped, which takes its time.
     output.end(null);

@@ -39,9 +39,16 @@ export function chooseFile(): void {
   input.click();
 }
 
-export async function openText({ name, text }: { readonly name: string; readonly text: string }): Promise<void> {
+interface Text {
+  readonly name: string;
+  readonly text: string;
+  /** Which agent it is of, where that is known. */
+  readonly from?: string | undefined;
+}
+
+export async function openText({ name, text, from }: Text): Promise<void> {
   try {
-    const store = await storeOf({ name, text });
+    const store = await storeOf({ name, text, from });
     recording.value = store;
     problem.value = null;
     go({ page: "recording", view: "lanes" });
@@ -50,8 +57,8 @@ export async function openText({ name, text }: { readonly name: string; readonly
   }
 }
 
-export async function storeOf({ name, text }: { readonly name: string; readonly text: string }): Promise<SessionStore> {
-  const groups = exportedEvents(text) ?? (await convert(name, text));
+async function storeOf({ name, text, from }: Text): Promise<SessionStore> {
+  const groups = exportedEvents(text) ?? (await convert({ name, text, from }));
   const id = groups.flatMap(({ events }) => events)[0]?.session_id ?? "recording";
   // A file may hold several sessions; sequences count within one of them.
   const own = groups.map((group) => ({ ...group, events: group.events.filter((event) => event.session_id === id) }));
@@ -97,7 +104,7 @@ function eventIn(line: string): UniversalEvent | null {
 const isEvent = (value: unknown): value is UniversalEvent =>
   typeof value === "object" && value !== null && "event_id" in value && "sequence" in value && "data" in value;
 
-async function convert(name: string, text: string): Promise<Group[]> {
+async function convert({ name, text, from }: Text): Promise<Group[]> {
   const { adapters, openConverter } = await loadConverter();
   const recorded = text.split("\n").flatMap((line): Recorded[] => {
     const one = readRecorded(line);
@@ -107,7 +114,7 @@ async function convert(name: string, text: string): Promise<Group[]> {
   const known = (entry: Recorded) =>
     entry.type === "line" ? adapters.find((one) => one.recognises(entry.line)) : undefined;
   const first = recorded.find((entry) => known(entry) !== undefined);
-  const adapter = first === undefined ? undefined : known(first);
+  const adapter = adapters.find(({ agent }) => agent === from) ?? (first === undefined ? undefined : known(first));
   if (adapter === undefined) {
     const names = adapters.map(({ agent }) => agentName(agent)).join(", ");
     throw new Error(`${name} is no recording of an agent that Franca knows: ${names}.`);
@@ -138,7 +145,8 @@ function lineOf(entry: Recorded, line: number): NativeLine {
 export async function openEmbedded(): Promise<boolean> {
   const element = document.getElementById("recording");
   if (element === null) return false;
-  await openText({ name: element.dataset.name ?? "recording", text: decode(element.textContent ?? "") });
+  const { name = "recording", from } = element.dataset;
+  await openText({ name, from, text: decode(element.textContent ?? "") });
   return true;
 }
 

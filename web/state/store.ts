@@ -61,18 +61,22 @@ export function addEvents(store: SessionStore, events: readonly UniversalEvent[]
 }
 
 let past: { readonly store: SessionStore; readonly at: number; readonly conversation: Conversation } | null = null;
+let shown: { readonly store: SessionStore; readonly rev: number; readonly conversation: Conversation } | null = null;
 
-/** The conversation now, or at the moment that is looked at. Views read `rev` and `at` to be drawn again. */
+/**
+ * The conversation now, or at the moment that is looked at. A new object for each revision: the fold changes its state
+ * in place, and a view is drawn again only when what it is given is another object.
+ */
 export function shownConversation(store: SessionStore): Conversation {
+  const rev = store.rev.value;
   const at = store.at.value;
-  if (at === null || at >= store.events.length) return store.live;
+  if (at === null || at >= store.events.length) {
+    if (shown?.store !== store || shown.rev !== rev) shown = { store, rev, conversation: { ...store.live } };
+    return shown.conversation;
+  }
   if (past?.store === store && past.at === at) return past.conversation;
-  // Going forward needs only what is new.
-  const isAhead = past !== null && past.store === store && past.at < at;
-  const conversation = isAhead && past !== null ? past.conversation : foldConversation(store.events.slice(0, at));
-  if (isAhead && past !== null) for (const event of store.events.slice(past.at, at)) applyEvent(conversation, event);
-  past = { store, at, conversation };
-  return conversation;
+  past = { store, at, conversation: foldConversation(store.events.slice(0, at)) };
+  return past.conversation;
 }
 
 /** Where the moment is in the session: 28 of 47. */

@@ -24,25 +24,25 @@ interface EntryProps {
 }
 
 export const EntryView = memo(
-  ({ entry, store, conversation }: EntryProps) => {
+  ({ entry, rev, store, conversation }: EntryProps) => {
     switch (entry.type) {
       case "prompt":
-        return <Prompt entry={entry} />;
+        return <Prompt entry={entry} rev={rev} />;
       case "text":
-        return <Words entry={entry} />;
+        return <Words entry={entry} rev={rev} />;
       case "reasoning":
-        return <Reasoning entry={entry} />;
+        return <Reasoning entry={entry} rev={rev} />;
       case "system":
-        return <Summary entry={entry} />;
+        return <Summary entry={entry} rev={rev} />;
       case "permission":
-        return <PermissionCard entry={entry} store={store} conversation={conversation} />;
+        return <PermissionCard entry={entry} rev={rev} store={store} conversation={conversation} />;
       case "question":
-        return <QuestionCard entry={entry} store={store} />;
+        return <QuestionCard entry={entry} rev={rev} store={store} />;
       case "retrying":
       case "compacting":
-        return <State entry={entry} />;
+        return <State entry={entry} rev={rev} />;
       case "note":
-        return <Note entry={entry} />;
+        return <Note entry={entry} rev={rev} />;
       case "end":
         return <EndView turn={entry.turn} conversation={conversation} store={store} />;
       case "tool":
@@ -52,7 +52,12 @@ export const EntryView = memo(
   (before, after) => before.entry === after.entry && before.rev === after.rev && before.waiting === after.waiting,
 );
 
-function Prompt({ entry }: { readonly entry: TextEntry }) {
+interface TextProps {
+  readonly entry: TextEntry;
+  readonly rev: number;
+}
+
+function Prompt({ entry }: TextProps) {
   return (
     <div class="you" data-entry>
       {entry.text !== "" && <Markdown text={entry.text} streaming={false} />}
@@ -70,7 +75,7 @@ function Prompt({ entry }: { readonly entry: TextEntry }) {
   );
 }
 
-function Words({ entry }: { readonly entry: TextEntry }) {
+function Words({ entry }: TextProps) {
   return (
     <div class="say" data-entry>
       <Markdown text={entry.text} streaming={entry.streaming} />
@@ -82,7 +87,7 @@ function Words({ entry }: { readonly entry: TextEntry }) {
 
 const FIRST_WORDS = 140;
 
-function Reasoning({ entry }: { readonly entry: TextEntry }) {
+function Reasoning({ entry }: TextProps) {
   const open = useSignal(false);
   const took = entry.endedAt === null ? null : entry.endedAt - entry.startedAt;
   const words = entry.text.replaceAll(/\s+/g, " ").trim();
@@ -116,7 +121,7 @@ function Reasoning({ entry }: { readonly entry: TextEntry }) {
   );
 }
 
-function Summary({ entry }: { readonly entry: TextEntry }) {
+function Summary({ entry }: TextProps) {
   const open = useSignal(false);
   return (
     <div class="thought" data-entry>
@@ -141,7 +146,7 @@ function Summary({ entry }: { readonly entry: TextEntry }) {
   );
 }
 
-function State({ entry }: { readonly entry: StateEntry }) {
+function State({ entry }: { readonly entry: StateEntry; readonly rev: number }) {
   const isOver = entry.endedAt !== null;
   const { attempt, message, next, startedAt, type } = entry;
   const left = next === null || isOver ? 0 : Math.max(0, Math.ceil((next - now.value) / 1000));
@@ -162,7 +167,7 @@ function State({ entry }: { readonly entry: StateEntry }) {
   );
 }
 
-function Note({ entry }: { readonly entry: NoteEntry }) {
+function Note({ entry }: { readonly entry: NoteEntry; readonly rev: number }) {
   return (
     <p class={`note ${entry.tone}`} data-entry>
       {entry.tone === "error" && <Status shape="failed" named />}

@@ -167,6 +167,7 @@ function Cells({ cells, count, onSelect }: CellsProps) {
 }
 
 function TurnHead({ turn, store }: { readonly turn: string; readonly store: SessionStore }) {
+  store.rev.value;
   const found = store.live.turns.find(({ id }) => id === turn);
   if (found === undefined) return null;
   const { end, number, prompt, startedAt } = found;

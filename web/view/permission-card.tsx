@@ -22,6 +22,8 @@ import { Waiting } from "./session-list.tsx";
 
 interface CardProps {
   readonly entry: PermissionEntry;
+  /** The entry changes in place; this says when. */
+  readonly rev: number;
   readonly store: SessionStore;
   readonly conversation: Conversation;
 }
@@ -101,7 +103,7 @@ function CommandText({ command }: { readonly command: string }) {
   );
 }
 
-function Facts({ entry, approval, conversation }: Omit<CardProps, "store"> & { readonly approval: Approval }) {
+function Facts({ entry, approval, conversation }: Omit<CardProps, "store" | "rev"> & { readonly approval: Approval }) {
   const { directory, trusted } = conversation;
   const { deadline } = entry.request.metadata;
   const left = deadline === null ? null : Date.parse(String(deadline)) - now.value;
@@ -153,7 +155,7 @@ function Quoted({ text }: { readonly text: string }) {
   );
 }
 
-function Answers({ entry, store }: Omit<CardProps, "conversation">) {
+function Answers({ entry, store }: Omit<CardProps, "conversation" | "rev">) {
   const withMessage = useSignal(false);
   const id = entry.request.permission_id;
   const isSending = answering.value.has(id);

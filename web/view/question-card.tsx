@@ -17,7 +17,14 @@ interface Answer {
 
 const noAnswer: Answer = { chosen: [], own: "" };
 
-export function QuestionCard({ entry, store }: { readonly entry: QuestionEntry; readonly store: SessionStore }) {
+interface CardProps {
+  readonly entry: QuestionEntry;
+  /** The entry changes in place; this says when. */
+  readonly rev: number;
+  readonly store: SessionStore;
+}
+
+export function QuestionCard({ entry, store }: CardProps) {
   const answers = useSignal<readonly Answer[]>([]);
   const { request } = entry;
   if (entry.resolvedAt !== null) return <Answered entry={entry} />;

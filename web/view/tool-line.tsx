@@ -1,5 +1,5 @@
 /** Tools: one line each with name, target, outcome and duration; opened, the whole of what went in and came out. */
-import { type Signal, useSignal } from "@preact/signals";
+import { useSignal } from "@preact/signals";
 import { memo } from "preact/compat";
 import type { Conversation } from "../model/conversation-state.ts";
 import type { Entry, ToolEntry, ToolState } from "../model/entries.ts";
@@ -42,15 +42,19 @@ const shapes: Readonly<Record<ToolState, Shape>> = {
   denied: "stopped",
 };
 
-interface ToolProps {
+/** Tools change in place; `rev` says when. */
+interface Revised {
   readonly tool: ToolEntry;
   readonly rev: number;
+}
+
+interface ToolProps extends Revised {
   readonly child: number;
   readonly directory: string | null;
 }
 
 const Tool = memo(
-  ({ tool, directory }: ToolProps) => {
+  ({ tool, rev, child, directory }: ToolProps) => {
     const open = useSignal<boolean | null>(null);
     const input = parsedInput(tool.input);
     const isEdit = tool.files.some(({ diff }) => diff !== undefined);
@@ -70,18 +74,18 @@ const Tool = memo(
           <Status shape={shapes[tool.state]} />
           <span class="nm cut">{visibleText(tool.name)}</span>
           <span class="tg cut">{visibleText(target)}</span>
-          <Outcome tool={tool} isEdit={isEdit} />
-          <Took tool={tool} />
+          <Outcome tool={tool} rev={rev + child} isEdit={isEdit} />
+          <Took tool={tool} rev={rev} />
         </button>
-        {isShown && <ToolBody tool={tool} directory={directory} />}
-        {tool.children.length > 0 && <Children entries={tool.children} directory={directory} open={open} />}
+        {isShown && <ToolBody tool={tool} rev={rev} directory={directory} />}
+        {tool.children.length > 0 && <Children entries={tool.children} rev={child} directory={directory} />}
       </>
     );
   },
   (before, after) => before.tool === after.tool && before.rev === after.rev && before.child === after.child,
 );
 
-function Outcome({ tool, isEdit }: { readonly tool: ToolEntry; readonly isEdit: boolean }) {
+function Outcome({ tool, isEdit }: Revised & { readonly isEdit: boolean }) {
   switch (tool.state) {
     case "pending":
       return <span class="st">writing its input</span>;
@@ -109,7 +113,7 @@ function Outcome({ tool, isEdit }: { readonly tool: ToolEntry; readonly isEdit: 
   }
 }
 
-function Took({ tool }: { readonly tool: ToolEntry }) {
+function Took({ tool }: Revised) {
   const from = tool.ranAt ?? tool.startedAt;
   if (tool.endedAt !== null) return <span class="du">{duration(tool.endedAt - from)}</span>;
   return <span class="du">{clock(now.value - from)}</span>;
@@ -117,7 +121,7 @@ function Took({ tool }: { readonly tool: ToolEntry }) {
 
 const MOST_OUTPUT = 20_000;
 
-function ToolBody({ tool, directory }: { readonly tool: ToolEntry; readonly directory: string | null }) {
+function ToolBody({ tool, directory }: Revised & { readonly directory: string | null }) {
   const input = parsedInput(tool.input);
   const command = typeof input.command === "string" ? input.command : null;
   const diffs = tool.files.flatMap(({ diff }) => (diff === undefined ? [] : [diff]));
@@ -176,8 +180,8 @@ function Labelled({ label, copy, text }: { readonly label: string; readonly copy
 
 interface ChildrenProps {
   readonly entries: readonly Entry[];
+  readonly rev: number;
   readonly directory: string | null;
-  readonly open: Signal<boolean | null>;
 }
 
 /** A subagent's own words and tools, under one guide line. */
