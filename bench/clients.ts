@@ -5,6 +5,8 @@ export interface Counting {
   readonly count: () => Count;
   /** Resolves when a frame has said the end, with the time. */
   readonly ended: Promise<number>;
+  /** When anything came last. */
+  readonly lastAt: () => number;
   readonly close: () => void;
 }
 
@@ -42,6 +44,7 @@ function count(response: IncomingMessage, { mark, end }: { mark: Buffer; end: Bu
   let received = 0;
   let disordered = 0;
   let latest = 0;
+  let lastAt = performance.now();
   let rest: Buffer = Buffer.alloc(0);
   let over: (at: number) => void = () => {};
   const ended = new Promise<number>((resolve) => {
@@ -52,6 +55,7 @@ function count(response: IncomingMessage, { mark, end }: { mark: Buffer; end: Bu
     // A mark that is cut in two by the chunks is found in the joined ends.
     const bytes = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
     let last = 0;
+    lastAt = performance.now();
     for (let at = bytes.indexOf(mark); at !== -1; at = bytes.indexOf(mark, last)) {
       if (at + mark.length + LONGEST_INDEX > bytes.length) break;
       last = at + mark.length;
@@ -64,7 +68,7 @@ function count(response: IncomingMessage, { mark, end }: { mark: Buffer; end: Bu
     rest = bytes.subarray(Math.max(last, bytes.length - keep + 1));
   });
   response.on("error", () => {});
-  return { count: () => ({ received, disordered }), ended, close: () => void response.destroy() };
+  return { count: () => ({ received, disordered }), ended, lastAt: () => lastAt, close: () => void response.destroy() };
 }
 
 function indexAt(bytes: Buffer, start: number): number {

@@ -3,7 +3,7 @@
  * neither, and beside its peers where they are installed. All take turns, so that what else the machine does falls on
  * all. Deltas carry an index: what is lost and what comes out of order is counted.
  */
-import { type CountingOptions, openCounting } from "./clients.ts";
+import { type Counting, type CountingOptions, openCounting } from "./clients.ts";
 import { idleAt, post, send } from "./http.ts";
 import { atLeast, atMost, type Measurement, median, type Result, spread, times, whole } from "./measure.ts";
 import { openPeer, type Peer, type Peers } from "./peers.ts";
@@ -216,6 +216,7 @@ function floodPeer(peer: Peer, { clients, round }: Round): Promise<Run> {
       mark: '"text":"#',
       end: '"stopReason"',
       begin: () => prompt(`flood ${DELTAS}`),
+      answers: true,
     }),
   );
 }
@@ -243,18 +244,27 @@ async function floodFranca(franca: Program, { clients, round, agent, surface }: 
   return run;
 }
 
+/** When a client has heard the end; without one, when it has heard anything last. */
+const endOf = ({ ended, lastAt }: Counting, lost: Promise<unknown> | null): Promise<number> =>
+  lost === null ? ended : Promise.race([ended, lost.then(lastAt)]);
+
 interface Measure extends CountingOptions {
   readonly clients: number;
   readonly program: Program;
   readonly begin: () => Promise<unknown>;
+  /** `begin` resolves when all is said: a client whose end was lost is not waited for. */
+  readonly answers?: boolean;
 }
 
-async function measure({ program, clients, begin, ...counting }: Measure): Promise<Run> {
+const LOST_MS = 1_000;
+
+async function measure({ program, clients, begin, answers = false, ...counting }: Measure): Promise<Run> {
   const readers = await Promise.all(Array.from({ length: clients }, () => openCounting(counting)));
   const cpuBefore = cpuSeconds(program.pid);
   const startedAt = performance.now();
   const begun = begin();
-  const ends = await Promise.all(readers.map(({ ended }) => ended));
+  const lost = answers ? begun.then(() => new Promise((resolve) => setTimeout(resolve, LOST_MS))) : null;
+  const ends = await Promise.all(readers.map((reader) => endOf(reader, lost)));
   const seconds = (Math.max(...ends) - startedAt) / 1000;
   const cpuAfter = cpuSeconds(program.pid);
   await begun;

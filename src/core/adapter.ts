@@ -75,6 +75,8 @@ export interface Adapter {
   readonly trial: Trial | null;
   readonly folder: { readonly lookFor: readonly string[] } | null;
   readonly route: ((value: unknown) => Route) | null;
+  /** Keys of the values in which lines of deltas may differ (`DeltaLines`). No route depends on them. */
+  readonly deltaKeys: readonly (readonly string[])[];
   readonly offline: boolean;
   readonly formOf: string | null;
 }
@@ -108,6 +110,7 @@ export function defineAdapter<Line, State>(definition: AdapterDefinition<Line, S
     offline: definition.offline ?? false,
     formOf: definition.formOf ?? null,
     route: route === undefined ? null : (value) => (isNative(value) ? route(value) : { thread: null }),
+    deltaKeys: definition.deltas?.varying ?? [],
     open: () => openAdapter(definition),
   };
 }

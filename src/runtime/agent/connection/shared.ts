@@ -2,6 +2,7 @@
 import type { Adapter } from "../../../core/adapter.ts";
 import type { Send } from "../../../core/agent-io.ts";
 import type { Launch } from "../../../core/launch.ts";
+import { cutLine, type LineTemplate, matchLine } from "../../../core/line-template.ts";
 import { own, type Routed, type RouteState, routeLine, sent, startRoutes } from "../../../core/route.ts";
 import type { SessionId } from "../../../protocol/ids.ts";
 import type { Logger } from "../../logger.ts";
@@ -136,17 +137,62 @@ async function handshake({ spoken }: Shared): Promise<void> {
 
 function deliver(shared: Shared, heard: Heard): boolean {
   shared.spoken.resolve();
+  if (heard.type === "text") deliverText(shared, heard.text);
+  else deliverOne(shared, heard);
+  return !isBehind(shared);
+}
+
+/** Returns the session that a line is for, when it is for one alone. */
+function deliverOne(shared: Shared, heard: Exclude<Heard, { type: "text" }>): SessionId | null {
   const { route } = shared.adapter;
-  if (heard.type === "text") {
-    for (const line of heard.text.split("\n")) if (line.trim() !== "") deliver(shared, parseLine(line));
-    return !isBehind(shared);
-  }
   if (heard.type === "line") for (const { onLine } of shared.members.values()) onLine?.(heard.value);
-  if (heard.type !== "line" || route === null) return deliverToAll(shared, heard);
+  if (heard.type !== "line" || route === null) {
+    deliverToAll(shared, heard);
+    return null;
+  }
   // A thread nobody has claimed yet waits: the answer that names its session's thread may be one line behind.
   const { root: _root, ...place } = route(heard.value);
-  for (const routed of routeLine(shared.routes, { route: place, line: heard })) give(shared, routed);
-  return !isBehind(shared);
+  const routed = routeLine(shared.routes, { route: place, line: heard });
+  for (const one of routed) give(shared, one);
+  const [first, second] = routed;
+  return first?.type === "deliver" && second === undefined ? sessionOf(shared, first.session) : null;
+}
+
+const sessionOf = ({ members }: Shared, name: string | null): SessionId | null =>
+  [...members.keys()].find((session) => session === name) ?? null;
+
+/** Lines like the one before (`DeltaLines`) are for the same session: they are passed on without being parsed. */
+function deliverText(shared: Shared, text: string): void {
+  const keys = [...shared.members.values()].some(({ onLine }) => onLine !== undefined) ? [] : shared.adapter.deltaKeys;
+  let last: { readonly template: LineTemplate; readonly member: Member } | null = null;
+  let start = 0;
+  let alike = 0;
+  const passOn = (end: number): void => {
+    if (last !== null && end > alike) deliverTo(last.member, { type: "text", text: text.slice(alike, end - 1) });
+  };
+  for (let end = 0; end < text.length; start = end + 1) {
+    const newline = text.indexOf("\n", start);
+    end = newline < 0 ? text.length : newline;
+    if (last !== null && matchLine(last.template, { source: text, start, end }) !== null) continue;
+    passOn(start);
+    alike = end + 1;
+    last = null;
+    const line = text.slice(start, end);
+    if (line.trim() === "") continue;
+    const session = deliverOne(shared, parseLine(line));
+    const member = session === null ? undefined : shared.members.get(session);
+    const template = templateOf(keys, line);
+    if (member !== undefined && template !== null) last = { template, member };
+  }
+  passOn(text.length + 1);
+}
+
+function templateOf(alternatives: Adapter["deltaKeys"], line: string): LineTemplate | null {
+  for (const keys of alternatives) {
+    const template = cutLine(line, keys);
+    if (template !== null) return template;
+  }
+  return null;
 }
 
 function give(shared: Shared, routed: Routed): void {
