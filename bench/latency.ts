@@ -203,8 +203,8 @@ async function throughFranca(franca: Program, { count, session: name }: { count:
   await post(session, { agent: "claude", directory: process.cwd() });
   await post(`${session}/messages`, { message: "flood 1" });
   const before = await idleAt(session);
-  // The prompt is an item too, and complete at once; the answer is the assistant's.
-  const delays = openDelays(`"type":"item.completed","data":{"item":{"item_id":"${name}:i4"`);
+  // The answer as a whole repeats what was said.
+  const delays = openDelays('"role":"assistant","status":"completed"');
   await new Promise<void>((resolve, reject) => {
     openStream(`${session}/events/sse?offset=${before}`, (chunk) => {
       const text = chunk.toString("latin1");

@@ -40,7 +40,8 @@ export const median = (values: readonly number[]): number => percentile(values, 
 
 export function percentile(values: readonly number[], percent: number): number {
   const sorted = [...values].sort((a, b) => a - b);
-  return sorted[Math.min(sorted.length - 1, Math.floor((sorted.length * percent) / 100))] ?? 0;
+  // Nothing measured is no number, and reaches no target.
+  return sorted[Math.min(sorted.length - 1, Math.floor((sorted.length * percent) / 100))] ?? Number.NaN;
 }
 
 /** Where the middle half of the values lies. */

@@ -11,7 +11,7 @@ import { post, send } from "./http.ts";
 import { type Program, stop } from "./programs.ts";
 
 const PACKAGES = ["@sandbox-agent/cli@0.4.2", "opencode-ai@1.18.33"];
-const READY_MS = 15_000;
+const READY_MS = 120_000;
 
 export interface Peers {
   readonly sandboxAgent: string | null;

@@ -43,9 +43,10 @@ export function barChart({ title, bars, line }: Chart): string {
       : `<line x1="${at}" x2="${at}" y1="${HEAD - 4}" y2="${height - 4}" stroke="#7a8290" stroke-dasharray="3 3"/>`;
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${LABELS + WIDTH + TEXTS} ${height}" role="img">`,
+    `<title>${escaped(title)}</title>`,
     "<style>text{font:12px system-ui,sans-serif;fill:#57606a}.title{font-weight:600;font-size:14px}",
     "@media (prefers-color-scheme: dark){text{fill:#b6bec8}}</style>",
-    `<title>${escaped(title)}</title><text class="title" x="8" y="20">${escaped(title)}</text>`,
+    `<text class="title" x="8" y="20">${escaped(title)}</text>`,
     ...rows,
     mark,
     "</svg>\n",

@@ -4,7 +4,6 @@ import { existsSync } from "node:fs";
 import type { Exit } from "../../core/agent-io.ts";
 import type { StderrExcerpt } from "../../protocol/events.ts";
 import { type OverlongLine, splitText } from "./lines.ts";
-import { type Output, readOutput } from "./output.ts";
 import { processTable } from "./process-table.ts";
 import { endTree, type Rung, STOP_LADDER, SWEEP_LADDER, type TreeRoot } from "./process-tree.ts";
 
@@ -58,12 +57,12 @@ export function startProcess(options: AgentProcessOptions): AgentProcess {
   };
   const stderr = keepExcerpt(child);
   const splitter = splitText({ onText: options.onText, onOverlong: options.onOverlong });
-  const output = readOutput(child.stdout, splitter.push);
+  child.stdout.on("data", splitter.push);
   // The exit shows what happened; a broken pipe adds nothing to it.
   for (const stream of [child.stdin, child.stdout, child.stderr]) stream.on("error", () => {});
 
   const { directory, onStuck } = options;
-  const gone = untilGone({ child, output, root, directory, ladderOfStop: () => stopping, onStuck }).then((exit) => {
+  const gone = untilGone({ child, root, directory, ladderOfStop: () => stopping, onStuck }).then((exit) => {
     splitter.end();
     const excerpt = stderr();
     options.onExit(excerpt.total_lines === 0 ? exit : { ...exit, stderr: excerpt });
@@ -80,14 +79,14 @@ export function startProcess(options: AgentProcessOptions): AgentProcess {
     },
     closeInput: () => child.stdin.end(),
     signal: (signal) => signalGroup(pid, signal),
-    pause: output.pause,
-    resume: output.resume,
+    pause: () => child.stdout.pause(),
+    resume: () => child.stdout.resume(),
     async stop(ladder = STOP_LADDER) {
       stopping ??= endTree(root, ladder);
       const stuck = await stopping;
       if (stuck.length > 0) options.onStuck(stuck);
       // Nobody listens to a paused stream's end.
-      output.resume();
+      child.stdout.resume();
       await gone;
     },
   };
@@ -95,7 +94,6 @@ export function startProcess(options: AgentProcessOptions): AgentProcess {
 
 interface GoneOptions {
   readonly child: ChildProcess;
-  readonly output: Output;
   readonly root: TreeRoot;
   readonly directory: string;
   readonly ladderOfStop: () => Promise<readonly number[]> | null;
@@ -103,7 +101,7 @@ interface GoneOptions {
 }
 
 /** The process has exited, what it left behind was swept, and its output was read to the end. */
-async function untilGone({ child, output, root, directory, ladderOfStop, onStuck }: GoneOptions): Promise<Exit> {
+async function untilGone({ child, root, directory, ladderOfStop, onStuck }: GoneOptions): Promise<Exit> {
   const closed = new Promise<void>((resolve) => child.once("close", () => resolve()));
   const exit = await new Promise<Exit>((resolve) => {
     child.once("exit", (code, signal) => resolve({ code, signal }));
@@ -114,22 +112,19 @@ async function untilGone({ child, output, root, directory, ladderOfStop, onStuck
   if (child.pid === undefined) return exit;
   const stuck = await (ladderOfStop() ?? endTree(root, SWEEP_LADDER));
   if (stuck.length > 0) onStuck(stuck);
-  await restOfOutput(child, { output, closed });
+  await restOfOutput(child, closed);
   return exit;
 }
 
 /** Output that still arrives, or that we ourselves hold back, is waited for; a pipe that somebody keeps open is not. */
-async function restOfOutput(
-  child: ChildProcess,
-  { output, closed }: { readonly output: Output; readonly closed: Promise<void> },
-): Promise<void> {
+async function restOfOutput(child: ChildProcess, closed: Promise<void>): Promise<void> {
   const { stdout } = child;
   if (stdout === null) return;
   let timer: NodeJS.Timeout | undefined;
   const given = new Promise<void>((resolve) => {
     const rearm = (): void => {
       clearTimeout(timer);
-      timer = setTimeout(() => (output.isHeld() ? rearm() : resolve()), OUTPUT_REST_MS);
+      timer = setTimeout(() => (stdout.isPaused() ? rearm() : resolve()), OUTPUT_REST_MS);
     };
     stdout.on("data", rearm);
     rearm();
