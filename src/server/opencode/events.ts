@@ -51,6 +51,18 @@ interface Scope {
   readonly directory: string | null;
 }
 
+/** What one client is sent. */
+interface Wanted extends Scope {
+  /** With ids, by which it can go on where it was. */
+  readonly ids: boolean;
+}
+
+/**
+ * OpenCode sends no ids, and an editor's client takes every line of an event for a piece of its JSON. It asks for JSON
+ * and a stream at once, which clients that read streams by the book do not.
+ */
+const readsIds = ({ incoming }: StreamCall): boolean => !(incoming.headers.accept ?? "").includes("application/json");
+
 interface Client {
   /** The next frame to send. */
   index: number;
@@ -73,7 +85,8 @@ export function openEventStreams({ views, heartbeatMs = HEARTBEAT_MS }: EventStr
     waiting.clear();
   };
   return {
-    async serve(call, scope) {
+    async serve(call, { form, directory }) {
+      const scope: Wanted = { form, directory, ids: readsIds(call) };
       await views.ready();
       const index = views.ring.next();
       const greeting = [
@@ -182,7 +195,7 @@ function frameOf(at: string, json: string, { form }: Pick<Scope, "form">): strin
 
 interface Sending {
   readonly call: StreamCall;
-  readonly scope: Scope;
+  readonly scope: Wanted;
   readonly client: Client;
   readonly views: SessionViews;
   readonly onSent: () => void;
@@ -213,18 +226,20 @@ async function send(sending: Sending): Promise<void> {
   }
 }
 
-const encoded = new WeakMap<Frame, Map<Form, Buffer>>();
+type Encoded = WeakMap<Frame, Map<Form, Buffer>>;
+const encodedWith: { readonly ids: Encoded; readonly none: Encoded } = { ids: new WeakMap(), none: new WeakMap() };
 const nothing = Buffer.alloc(0);
 
 /** A frame as bytes, made once for all clients of one form. */
-function bytesOf(frame: Frame, { form, directory }: Scope): Buffer {
+function bytesOf(frame: Frame, { form, directory, ids }: Wanted): Buffer {
+  const encoded = ids ? encodedWith.ids : encodedWith.none;
   if (directory !== null && frame.directory !== directory) return nothing;
   const known = encoded.get(frame)?.get(form);
   if (known !== undefined) return known;
   let text = "";
   for (const { at, events } of frame.rendered) {
     for (let count = 0; count < events.length; count += 1) {
-      if (at !== "") text += `id: ${at}.${count}\n`;
+      if (at !== "" && ids) text += `id: ${at}.${count}\n`;
       text += `data: ${form(events[count] ?? "", frame)}\n\n`;
     }
   }
@@ -268,7 +283,7 @@ async function catchUp({ scope, client, views, call }: Sending, from: string): P
         if (scope.directory !== null && scope.directory !== one.directory) continue;
         if (group.position === position && isKnown(place, nth)) continue;
         const at = `${group.position}.${place}.${nth}`;
-        text += frameOf(at, JSON.stringify(one.event), { form: placed(scope.form, one) });
+        text += frameOf(scope.ids ? at : "", JSON.stringify(one.event), { form: placed(scope.form, one) });
       }
     }
     if (text !== "") await client.stream.write(text);
