@@ -35,16 +35,14 @@ interface Tool {
 export const BEFORE = "A small project.";
 export const AFTER = "A small, tidy project.";
 
-const openAiEnv = ({ folder, url }: TrialPlace, more: Readonly<Record<string, string>>) => ({
-  HOME: `${folder}/home`,
-  TMPDIR: `${folder}/tmp`,
-  DISABLE_TELEMETRY: "1",
-  OPENAI_API_KEY: "dummy",
-  OPENAI_BASE_URL: `${url}/v1`,
-  ...more,
-});
-
-const homeOf = ({ folder }: TrialPlace, below: string): string[] => [`${folder}/home/${below}`, `${folder}/tmp`];
+/** What the doctor prepares for the agent. */
+const trialSetup =
+  (agent: string) =>
+  (place: TrialPlace): TrialSetup => {
+    const trial = adapterFor(agent)?.trial;
+    if (trial == null) throw new Error(`The doctor does not try ${agent}.`);
+    return trial.setup(place);
+  };
 
 export const realAgents: readonly RealAgent[] = [
   {
@@ -75,18 +73,7 @@ export const realAgents: readonly RealAgent[] = [
     agent: "qwen",
     model: "openai",
     ownTool: "edit",
-    setup: (place) => ({
-      env: openAiEnv(place, { OPENAI_MODEL: "scripted" }),
-      folders: homeOf(place, ".qwen"),
-      files: {
-        [`${place.folder}/home/.qwen/settings.json`]: JSON.stringify({
-          security: { auth: { selectedType: "openai" } },
-          telemetry: { enabled: false },
-          privacy: { usageStatisticsEnabled: false },
-          general: { enableAutoUpdate: false },
-        }),
-      },
-    }),
+    setup: trialSetup("qwen"),
     edit: (file) => [
       { name: "read_file", input: { file_path: file } },
       { name: "edit", input: { file_path: file, old_string: BEFORE, new_string: AFTER } },
@@ -98,23 +85,7 @@ export const realAgents: readonly RealAgent[] = [
     agent: "grok",
     model: "openai",
     ownTool: "search_replace",
-    setup: (place) => ({
-      env: openAiEnv(place, { LAB_API_KEY: "dummy", GROK_TELEMETRY_ENABLED: "0", GROK_ERROR_REPORTING: "0" }),
-      folders: homeOf(place, ".grok"),
-      files: {
-        [`${place.folder}/home/.grok/config.toml`]: [
-          "[models]",
-          'default = "lab"',
-          "[model.lab]",
-          'name = "Lab"',
-          'model = "scripted"',
-          `base_url = "${place.url}/v1"`,
-          'env_key = "LAB_API_KEY"',
-          "context_window = 200000",
-          "",
-        ].join("\n"),
-      },
-    }),
+    setup: trialSetup("grok"),
     edit: (file) => [
       { name: "read_file", input: { target_file: file } },
       { name: "search_replace", input: { file_path: file, old_string: BEFORE, new_string: AFTER } },
@@ -130,26 +101,7 @@ export const realAgents: readonly RealAgent[] = [
     agent: "kimi",
     model: "openai",
     ownTool: "Edit",
-    setup: (place) => ({
-      env: openAiEnv(place, {}),
-      folders: homeOf(place, ".kimi-code"),
-      files: {
-        [`${place.folder}/home/.kimi-code/config.toml`]: [
-          'default_model = "lab/scripted"',
-          'default_permission_mode = "manual"',
-          "telemetry = false",
-          "[providers.lab]",
-          'type = "openai"',
-          `base_url = "${place.url}/v1"`,
-          'api_key = "dummy"',
-          '[models."lab/scripted"]',
-          'provider = "lab"',
-          'model = "scripted"',
-          "max_context_size = 200000",
-          "",
-        ].join("\n"),
-      },
-    }),
+    setup: trialSetup("kimi"),
     edit: (file) => [
       { name: "Read", input: { path: file } },
       { name: "Edit", input: { path: file, old_string: BEFORE, new_string: AFTER } },

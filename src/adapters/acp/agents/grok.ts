@@ -2,6 +2,7 @@
 import { isNumber, isString, shapeOf, stringOf } from "../../../dialects/shape.ts";
 import { defineAcpAgent } from "../define.ts";
 import { type Extension, ignored } from "../quirks.ts";
+import { openAiTrial } from "../trial.ts";
 import { count } from "../usage.ts";
 
 export const grok = defineAcpAgent({
@@ -18,6 +19,30 @@ export const grok = defineAcpAgent({
   credentials: { variables: ["XAI_API_KEY"], files: [".grok/auth.json", ".grok/config.toml"] },
   folderFiles: [".grok"],
   can: { subagents: true, questions: true },
+  trial: openAiTrial({
+    calls: ({ file, last, added }) => [
+      { name: "read_file", input: { target_file: file } },
+      { name: "search_replace", input: { file_path: file, old_string: last, new_string: last + added } },
+    ],
+    side: [{ name: "title", systemContains: "session title", answer: "A title" }],
+    env: { LAB_API_KEY: "dummy", GROK_TELEMETRY_ENABLED: "0", GROK_ERROR_REPORTING: "0" },
+    settings: {
+      folder: ".grok",
+      file: "config.toml",
+      content: (url) =>
+        [
+          "[models]",
+          'default = "lab"',
+          "[model.lab]",
+          'name = "Lab"',
+          'model = "scripted"',
+          `base_url = "${url}/v1"`,
+          'env_key = "LAB_API_KEY"',
+          "context_window = 200000",
+          "",
+        ].join("\n"),
+    },
+  }),
   quirks: {
     toolName: ({ _meta }) => stringOf(shapeOf(shapeOf(_meta)["x.ai/tool"]).name),
     extension(method, params) {

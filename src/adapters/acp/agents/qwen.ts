@@ -2,6 +2,7 @@
 import { shapeOf, stringOf } from "../../../dialects/shape.ts";
 import { defineAcpAgent } from "../define.ts";
 import { ignored } from "../quirks.ts";
+import { openAiTrial } from "../trial.ts";
 import { tokensOf } from "../usage.ts";
 
 export const qwen = defineAcpAgent({
@@ -19,6 +20,24 @@ export const qwen = defineAcpAgent({
   folderFiles: [".qwen"],
   can: { questions: true },
   resumeCommand: (id) => `qwen --resume ${id}`,
+  trial: openAiTrial({
+    calls: ({ file, last, added }) => [
+      { name: "read_file", input: { file_path: file } },
+      { name: "edit", input: { file_path: file, old_string: last, new_string: last + added } },
+    ],
+    env: { OPENAI_MODEL: "scripted" },
+    settings: {
+      folder: ".qwen",
+      file: "settings.json",
+      content: () =>
+        JSON.stringify({
+          security: { auth: { selectedType: "openai" } },
+          telemetry: { enabled: false },
+          privacy: { usageStatisticsEnabled: false },
+          general: { enableAutoUpdate: false },
+        }),
+    },
+  }),
   quirks: {
     modes: { default: "default", plan: "plan", acceptEdits: "auto-edit", bypass: "yolo" },
     toolName: ({ _meta }) => stringOf(shapeOf(_meta).toolName),
