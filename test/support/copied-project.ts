@@ -15,7 +15,7 @@ export interface CopiedProject {
 
 export function copyProject(): CopiedProject {
   const folder = temporaryFolder();
-  for (const name of ["src", "bin", "scripts", "package.json"]) {
+  for (const name of ["src", "web", "bin", "scripts", "package.json"]) {
     cpSync(join(root, name), join(folder, name), { recursive: true });
   }
   symlinkSync(join(root, "node_modules"), join(folder, "node_modules"));

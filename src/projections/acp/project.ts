@@ -6,7 +6,7 @@ import type { Item } from "../../protocol/items.ts";
 import { type AcpOutput, chunk, type Response, type Update, updateLine } from "./lines.ts";
 import { permissionRequest, questionRequest } from "./requests.ts";
 import { type AcpOptions, type State, start } from "./state.ts";
-import { onCallCompleted, onCallStarted, onOutput, onResult } from "./tools.ts";
+import { closeUnrun, onCallCompleted, onCallStarted, onOutput, onResult } from "./tools.ts";
 
 interface Projected extends State {
   /** The call of each open result item, and the messages of subagents. */
@@ -177,11 +177,14 @@ const notice = ({ client }: State, { severity, title, description }: Notice): Up
     ? [{ sessionUpdate: "notice", severity, title, ...(description === undefined ? {} : { description }) }]
     : [];
 
-function onTurnEnded(state: State, { session_id, data }: EventOf<"turn.ended">): AcpOutput[] {
+function onTurnEnded(state: Projected, { session_id, data }: EventOf<"turn.ended">): AcpOutput[] {
   const { turn } = state;
   state.turn = null;
-  if (turn === null || !isAsked(turn.origin)) return [updateLine(session_id, unaskedTurn(data.turn_id, "idle"))];
-  return [responseOf(data)];
+  const unrun = closeUnrun(state, new Set(state.results.values())).map((update) => updateLine(session_id, update));
+  if (turn === null || !isAsked(turn.origin)) {
+    return [...unrun, updateLine(session_id, unaskedTurn(data.turn_id, "idle"))];
+  }
+  return [...unrun, responseOf(data)];
 }
 
 function responseOf(data: TurnEnd): Response {

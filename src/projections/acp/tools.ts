@@ -83,6 +83,15 @@ export function onResult(state: State, item: Item): Update[] {
   ];
 }
 
+/** Calls that never began to run, because their permission was refused or the turn was stopped before. */
+export function closeUnrun(state: State, running: ReadonlySet<string>): Update[] {
+  return [...state.tools].flatMap(([callId, { id }]) => {
+    if (running.has(callId)) return [];
+    state.tools.delete(callId);
+    return [{ sessionUpdate: "tool_call_update", toolCallId: id, status: "failed" }];
+  });
+}
+
 const rawOutput = ({ output, exit_code }: ToolResultPart) =>
   exit_code === undefined ? { output } : { output, exit_code };
 

@@ -18,8 +18,9 @@ export async function readJson(
   try {
     return parseJson(text);
   } catch (error) {
-    // Where it breaks, not what stands there: that may be a key.
-    const [place] = /position \d+/.exec(error instanceof Error ? error.message : "") ?? [];
+    // Where it breaks or how deep it is, not what stands there: that may be a key.
+    const [place] =
+      /position \d+|nested deeper than \d+ levels/.exec(error instanceof Error ? error.message : "") ?? [];
     throw new ApiError("invalid_request", `The body is not JSON${place === undefined ? "" : ` (${place})`}.`);
   }
 }
