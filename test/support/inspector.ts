@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
-import { afterAll, expect } from "vitest";
+import { afterAll, expect, vi } from "vitest";
 import type { Client } from "../../src/sdk/index.ts";
 import { startDaemon, type TestDaemon } from "./daemon.ts";
 
@@ -91,3 +91,7 @@ export async function drop(
   const data = await page.evaluateHandle(script);
   await page.dispatchEvent("body", "drop", { dataTransfer: data });
 }
+
+/** Waits until an expression is true in the page. Evaluated from outside: the page itself forbids code made of text. */
+export const until = (page: Page, expression: string): Promise<boolean> =>
+  vi.waitUntil(async () => (await page.evaluate(expression)) === true, { timeout: PATIENCE_MS, interval: 50 });

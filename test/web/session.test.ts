@@ -1,6 +1,6 @@
 /** A session in the page: login, prompt, streamed answer, permission, question, abort, fork. */
 import { expect, test } from "vitest";
-import { expectNoComplaints, openInspector, startWebDaemon } from "../support/inspector.ts";
+import { expectNoComplaints, openInspector, startWebDaemon, until } from "../support/inspector.ts";
 
 const COMMAND =
   'npm ci --ignore-scripts && npm test -- --run test/config.test.ts test/server.test.ts --reporter=dot && git add -A src test README.md && git commit -m "config: rename port to listen && keep port" && echo the-very-end';
@@ -39,7 +39,7 @@ test("a long command is shown whole, Enter and Space allow nothing, and its keys
   await session.prompt(`permission ${COMMAND}`);
   const card = page.getByRole("region", { name: "Run this command?" });
   await card.waitFor();
-  await page.waitForFunction(`document.title === "(1) Franca"`);
+  await until(page, `document.title === "(1) Franca"`);
   const words = (text: string): string => text.replaceAll(/\s+/g, "");
   expect(words(await card.locator("[data-command]").innerText())).toContain(words(COMMAND));
   await card.getByText("nothing is ever allowed by default").waitFor();
@@ -50,7 +50,7 @@ test("a long command is shown whole, Enter and Space allow nothing, and its keys
   }
   await page.locator(".flow").click({ position: { x: 5, y: 5 } });
   await page.keyboard.press("!");
-  await page.waitForFunction(`document.activeElement?.matches("[data-card]") === true`);
+  await until(page, `document.activeElement?.matches("[data-card]") === true`);
   await page.keyboard.press("Enter");
   await page.keyboard.press("Space");
   await page.keyboard.press("q");
@@ -65,7 +65,7 @@ test("a long command is shown whole, Enter and Space allow nothing, and its keys
   await page.locator(".say", { hasText: "edit was rejected" }).waitFor();
   expect(await page.locator("[data-card]").count()).toBe(0);
   await page.locator(".answered", { hasText: "You: allowed once" }).waitFor();
-  await page.waitForFunction(`document.title === "Franca"`);
+  await until(page, `document.title === "Franca"`);
   expect(opened.complaints).toEqual([]);
 });
 
@@ -92,7 +92,7 @@ test("stop ends the turn; a fork is a session of its own", async () => {
   await page.locator(".end", { hasText: "Stopped, by you" }).waitFor();
   await page.getByRole("button", { name: "Session", exact: true }).click();
   await page.getByRole("button", { name: "Fork from here" }).click();
-  await page.waitForFunction(`!location.hash.startsWith("#/s/stopped")`);
+  await until(page, `!location.hash.startsWith("#/s/stopped")`);
   expect(await client.sessions()).toHaveLength(2);
 });
 

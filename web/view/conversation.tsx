@@ -25,14 +25,14 @@ export function ConversationView({ store }: { readonly store: SessionStore }) {
   const isPast = store.at.value !== null;
   return (
     <div class="with-panel">
-      <div class="main" style={{ minHeight: 0 }}>
+      <main class="main" aria-label="Conversation">
         <Flow key={store.id} store={store} conversation={conversation} />
         {isPast || store.kind === "recording" ? (
           <Scrubber store={store} />
         ) : (
           <Composer store={store} conversation={conversation} />
         )}
-      </div>
+      </main>
       <aside class="panel" aria-label="Turn and session">
         <TurnPanel store={store} conversation={conversation} />
       </aside>
@@ -119,7 +119,15 @@ function Flow({ store, conversation }: FlowProps) {
   };
   return (
     <div class="flow-frame">
-      <main class="flow" ref={frame} onScroll={onScroll} aria-label="Conversation" tabIndex={-1}>
+      <div
+        class="flow"
+        ref={frame}
+        onScroll={onScroll}
+        role="log"
+        aria-live="off"
+        aria-label="What was said"
+        tabIndex={0}
+      >
         <div class="col">
           {hasMore && (
             <button type="button" class="btn ghost" onClick={showMore}>
@@ -132,7 +140,7 @@ function Flow({ store, conversation }: FlowProps) {
           ))}
           {conversation.ended !== null && <p class="note">{conversation.ended}</p>}
         </div>
-      </main>
+      </div>
       {unseen.value > 0 && (
         <button type="button" class="btn to-end" onClick={toEnd}>
           {plural(unseen.value, "new block")} ↓

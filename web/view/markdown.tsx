@@ -4,7 +4,7 @@
  * browser to parse.
  */
 import { lexer, type Token, type Tokens } from "marked";
-import { type ComponentChildren, h, type VNode } from "preact";
+import type { ComponentChildren, VNode } from "preact";
 import { memo } from "preact/compat";
 import { visibleText } from "../model/plain.ts";
 import { CopyButton } from "./copy.tsx";
@@ -61,8 +61,12 @@ function blockNode(token: Token, key: number): ComponentChildren {
     case "def":
       return null;
     case "heading": {
-      const level = Math.min(6, Number(token.depth) + 2);
-      return h(`h${level}`, { key }, inline(token.tokens));
+      // No heading of the page: an answer must not change its outline.
+      return (
+        <p key={key} class={`heading h${Math.min(4, Number(token.depth))}`}>
+          {inline(token.tokens)}
+        </p>
+      );
     }
     case "paragraph":
       return <p key={key}>{inline(token.tokens)}</p>;

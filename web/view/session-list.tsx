@@ -244,7 +244,7 @@ export function Rail() {
           title={titleOf(row)}
         >
           <Status shape={shapeOfRow(row)} />
-          {index === 0 && needing.value.length > 0 && <b>{needing.value.length}</b>}
+          {index === 0 && needing.value.length > 0 && <b aria-hidden="true">{needing.value.length}</b>}
         </a>
       ))}
     </nav>

@@ -1,0 +1,79 @@
+/** The inspector on a phone: axe finds nothing, and a permission is read and answered there. Pictures for documents. */
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import axe from "axe-core";
+import type { Page } from "playwright-core";
+import { expect, test } from "vitest";
+import type { TestDaemon } from "../support/daemon.ts";
+import { openInspector, startWebDaemon } from "../support/inspector.ts";
+import { root } from "../support/transcripts.ts";
+
+const PHONE = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true };
+const COMMAND =
+  'npm ci --ignore-scripts && npm test -- --run test/config.test.ts test/server.test.ts --reporter=dot && git add -A src test README.md && git commit -m "config: rename port to listen, keep port as an alias"';
+
+/** A few sessions in every state. */
+async function filled(): Promise<TestDaemon> {
+  const daemon = await startWebDaemon();
+  const { client, directory } = daemon;
+  const make = (id: string, title: string) => client.create({ id, agent: "mock", directory, title });
+  for (const [id, title, prompt] of [
+    ["read", "Read README.md and add a line", "tool"],
+    ["kill", "Kill in mid-stream", "crash"],
+    ["look", "Look at the README", "subagent"],
+  ] as const) {
+    const session = await make(id, title);
+    for await (const event of session.ask(prompt)) if (event.type === "turn.ended") break;
+  }
+  const port = await make("port", "Rename port to listen");
+  for (const prompt of ["demo", "reasoning"]) {
+    for await (const event of port.ask(prompt)) if (event.type === "turn.ended") break;
+  }
+  await port.prompt(`permission ${COMMAND}`);
+  await (await make("runner", "Choose a test runner")).prompt("question");
+  await (await make("zig", "Port the parser to Zig")).prompt("long 600");
+  return daemon;
+}
+
+async function findings(page: Page): Promise<string[]> {
+  await page.evaluate(axe.source);
+  const found: unknown =
+    await page.evaluate(`axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"] }).then(({ violations }) =>
+    violations.flatMap((one) => one.nodes.map(({ html }) => one.id + ": " + html.slice(0, 160))))`);
+  return Array.isArray(found) ? found.map(String) : ["axe gave no answer"];
+}
+
+const pictures = process.env.UPDATE === "1";
+
+async function picture(page: Page, name: string): Promise<void> {
+  if (!pictures) return;
+  const folder = join(root, "docs", "images");
+  mkdirSync(folder, { recursive: true });
+  await page.screenshot({ path: join(folder, `${name}.png`), animations: "disabled" });
+}
+
+test("on a phone a permission is read whole and answered with the thumb", async () => {
+  const daemon = await filled();
+  const { page } = await openInspector(daemon, "/", PHONE);
+  await page.locator(".srow", { hasText: "Rename port to listen" }).waitFor();
+  expect(await findings(page)).toEqual([]);
+  await picture(page, "phone-sessions");
+  await page.locator(".srow", { hasText: "Rename port to listen" }).click();
+  const card = page.getByRole("region", { name: "Run this command?" });
+  await card.waitFor();
+  await card.getByText("git commit -m", { exact: false }).first().waitFor();
+  for (const name of [/Allow once/, /^Always/, /^Reject/]) {
+    const box = await card.getByRole("button", { name }).first().boundingBox();
+    expect(box === null ? null : [box.height >= 48, box.y + box.height <= 844, box.x >= 0]).toEqual([true, true, true]);
+  }
+  expect(await page.evaluate(`document.documentElement.scrollWidth`)).toBe(390);
+  expect(await findings(page)).toEqual([]);
+  await picture(page, "phone-permission");
+  await card.getByRole("button", { name: /Allow once/ }).click();
+  await page.getByRole("region", { name: "Edit CHANGELOG.md?" }).waitFor();
+  await page.getByRole("button", { name: "Lanes", exact: true }).click();
+  await page.locator(".lane-switch").waitFor();
+  expect(await page.evaluate(`document.documentElement.scrollWidth`)).toBe(390);
+  await page.getByRole("link", { name: "All sessions" }).click();
+  await page.locator(".srow").first().waitFor();
+});
