@@ -81,7 +81,7 @@ function onLine(line: AcmeLine): Report[] {
 
 /** A built copy of this repository that has Acme too; gives the path of its CLI. */
 export async function withAcme(folder: string): Promise<string> {
-  for (const path of ["bin", "src", "scripts", "package.json"]) {
+  for (const path of ["bin", "src", "web", "scripts", "package.json"]) {
     cpSync(join(root, path), join(folder, path), { recursive: true });
   }
   symlinkSync(join(root, "node_modules"), join(folder, "node_modules"));
