@@ -1,7 +1,4 @@
-/**
- * Builds the inspector into dist/web: `index.html` with its assets for the daemon, and `recording.html`, the same page
- * in one file, into which `franca lanes --html` puts a recording.
- */
+/** Builds the inspector into dist/web: `index.html` and its assets. */
 import { readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { build } from "esbuild";
@@ -52,38 +49,15 @@ export const pageBuild = {
   loader: { ".woff2": "file" },
 };
 
-/** In one piece, for a file that needs nothing but itself. */
-export const fileBuild = { ...shared, outdir: folder, splitting: false, loader: { ".woff2": "dataurl" } };
-
 /** The files of dist/web, as `{path, contents}`. */
 export async function buildWeb() {
-  const [page, file] = await Promise.all([build(pageBuild), build(fileBuild)]);
+  const page = await build(pageBuild);
   const template = readFileSync(join(root, "web", "index.html"), "utf8");
   const named = (ending) => basename(outputOf(page, new RegExp(`/inspector-\\w+\\.${ending}$`)).path);
   const index = template
     .replace("<!-- style -->", () => `<link rel="stylesheet" href="assets/${named("css")}">`)
     .replace("<!-- script -->", () => `<script type="module" src="assets/${named("js")}"></script>`);
-  return [
-    ...page.outputFiles,
-    { path: join(folder, "index.html"), contents: index },
-    { path: join(folder, "recording.html"), contents: wholePage(template, file) },
-  ];
-}
-
-/** Nothing may be loaded from anywhere, and nothing of a recording may run: the only scripts are those of the page. */
-const POLICY =
-  "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:; font-src data:; " +
-  "base-uri 'none'; form-action 'none'";
-
-function wholePage(template, file) {
-  const style = outputOf(file, /\.css$/).text;
-  const script = outputOf(file, /\.js$/).text.replaceAll("</script", "<\\/script");
-  return template
-    .replace(
-      "<!-- style -->",
-      () => `<meta http-equiv="Content-Security-Policy" content="${POLICY}">\n<style>${style}</style>`,
-    )
-    .replace("<!-- script -->", () => `<!-- recording -->\n<script type="module">${script}</script>`);
+  return [...page.outputFiles, { path: join(folder, "index.html"), contents: index }];
 }
 
 function outputOf({ outputFiles }, pattern) {

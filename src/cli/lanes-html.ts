@@ -1,5 +1,5 @@
-/** Lanes as a page that needs nothing but itself: the inspector with the recording inside. */
-import { existsSync, readFileSync } from "node:fs";
+/** Lanes as a page that needs nothing but itself: the inspector, its assets and the recording in one file. */
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { packageFolder } from "../runtime/package-folder.ts";
 import { CommandError } from "./usage.ts";
@@ -11,13 +11,63 @@ interface Recording {
   readonly from: string;
 }
 
-/** As base64: nothing in a recording can end the element that holds it. */
+/** Nothing may be loaded from anywhere, and nothing of a recording may run: the only scripts are those of the page. */
+const POLICY =
+  "default-src 'none'; script-src 'unsafe-inline' blob:; style-src 'unsafe-inline'; img-src data: blob:; " +
+  "font-src data:; base-uri 'none'; form-action 'none'";
+
+/**
+ * Runs in the page: makes an address for each module when it is first imported. Modules name each other by relative
+ * paths, which mean nothing in a file.
+ */
+const LOADER = `
+const modules = JSON.parse(document.getElementById("modules").textContent);
+const addresses = {};
+globalThis.francaModule = (name) => (addresses[name] ??= URL.createObjectURL(new Blob([modules[name]
+  .replace(/(from|import)"\\.\\/([^"]+)"/g, (_, word, other) => word + JSON.stringify(francaModule(other)))
+  .replace(/import\\("\\.\\/([^"]+)"\\)/g, 'import(francaModule("$1"))')], { type: "text/javascript" })));
+import(francaModule(document.getElementById("modules").dataset.entry));`;
+
 export function pageWith({ name, text, from }: Recording): string {
-  const file = join(packageFolder(), "dist", "web", "recording.html");
-  if (!existsSync(file)) throw new CommandError("The inspector is not built: run npm run build.");
-  const data = Buffer.from(text).toString("base64");
-  const element = `<script type="application/octet-stream" id="recording" data-name="${escaped(name)}" data-from="${escaped(from)}">${data}</script>`;
-  return readFileSync(file, "utf8").replace("<!-- recording -->", () => element);
+  const folder = join(packageFolder(), "dist", "web");
+  const index = join(folder, "index.html");
+  if (!existsSync(index)) throw new CommandError("The inspector is not built: run npm run build.");
+  const page = readFileSync(index, "utf8");
+  const asset = (file: string): Buffer => readFileSync(join(folder, "assets", file));
+  const [, style = ""] = /href="assets\/([^"]+\.css)"/.exec(page) ?? [];
+  const [, entry = ""] = /src="assets\/([^"]+\.js)"/.exec(page) ?? [];
+  const modules = readdirSync(join(folder, "assets"))
+    .filter((file) => file.endsWith(".js"))
+    .map((file) => [file, asset(file).toString("utf8")]);
+  const css = asset(style)
+    .toString("utf8")
+    .replaceAll(/url\("\.\/([^"]+\.woff2)"\)/g, fontFrom(asset));
+  const scripts = [
+    // As base64, and with every < escaped: nothing in them can end the element that holds them.
+    element({ id: "recording", "data-name": name, "data-from": from }, Buffer.from(text).toString("base64")),
+    element(
+      { id: "modules", "data-entry": entry },
+      JSON.stringify(Object.fromEntries(modules)).replaceAll("<", "\\u003c"),
+    ),
+    `<script type="module">${LOADER}</script>`,
+  ];
+  return page
+    .replace(
+      /<link rel="stylesheet"[^>]*>/,
+      () => `<meta http-equiv="Content-Security-Policy" content="${POLICY}">\n<style>${css}</style>`,
+    )
+    .replace(/<script type="module" src=[^>]*><\/script>/, () => scripts.join("\n"));
+}
+
+const fontFrom =
+  (asset: (file: string) => Buffer) =>
+  (_url: string, file: string): string =>
+    `url("data:font/woff2;base64,${asset(file).toString("base64")}")`;
+
+/** A script element that holds data and runs nothing. */
+function element(attributes: Readonly<Record<string, string>>, content: string): string {
+  const written = Object.entries(attributes).map(([name, value]) => `${name}="${escaped(value)}"`);
+  return `<script type="application/octet-stream" ${written.join(" ")}>${content}</script>`;
 }
 
 const entities: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };

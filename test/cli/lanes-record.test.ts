@@ -87,7 +87,7 @@ test("opencode: opens this machine's own TUI, on the agent of the session that i
   const attached = (...words: (string | undefined)[]): string => ["attach", ...words, ""].join("\n");
   expect(named.stdout).toBe(attached(`${url}/opencode/@mock`, "--dir", home, "--session", opencodeId));
   expect(other.stdout).toBe(attached(`${url}/opencode/@builtin`, "--dir", home, "--continue"));
-  expect([nowhere.code, nowhere.stderr]).toEqual([2, expect.stringContaining("is not a directory")]);
+  expect([nowhere.code, nowhere.stderr]).toEqual([2, expect.stringContaining("is no directory")]);
   expect([unknown.code, unknown.stderr]).toEqual([1, expect.stringContaining("franca sessions list")]);
 });
 

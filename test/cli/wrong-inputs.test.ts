@@ -71,7 +71,7 @@ const rows: readonly (readonly [string, number, RegExp])[] = [
   ["run --auto-approve --deny hi", USAGE, /'--auto-approve' cannot be used with option '--deny'/],
   ["run -q -v hi", USAGE, /'-q, --quiet' cannot be used with option '-v, --verbose'/],
   ["run -c -r abc hi", USAGE, /cannot be used with option '-c, --continue'/],
-  ["run -d ~/missing -a mock hi", FAILED, /missing is no directory.*\(directory_not_found\)/],
+  ["run -d ~/missing -a mock hi", FAILED, /missing does not exist, or is not a directory.*\(directory_not_found\)/],
   ["run -c hi", FAILED, /There is no session in .* to continue/],
   ["run -r 7f3c hi", FAILED, /There is no session 7f3c.*--agent.*\(session_not_found\)/],
   ["run -f ~/missing.txt hi", USAGE, /--file: .*missing.txt does not exist/],
