@@ -41,6 +41,7 @@ const nodeBuild = {
   splitting: true,
   chunkNames: "chunks/[name]-[hash]",
   minifySyntax: true,
+  minifyWhitespace: true,
   external,
   banner: { js: requireBanner },
   entryPoints: entries({ cli: "src/cli/main.ts", server: "src/server/index.ts" }),
@@ -51,6 +52,7 @@ const guardBuild = {
   ...shared,
   platform: "node",
   minifySyntax: true,
+  minifyWhitespace: true,
   entryPoints: entries({
     guard: "src/runtime/guard/program.ts",
     "checkpoint-worker": "src/runtime/log/sqlite/checkpoint-worker.ts",
@@ -62,6 +64,7 @@ const libraryBuild = {
   ...shared,
   platform: "browser",
   target: "es2022",
+  minifyWhitespace: true,
   external: ["zod"],
   entryPoints: entries({ protocol: "src/protocol/index.ts", rules: "src/server/rules.ts" }),
 };

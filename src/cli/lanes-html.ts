@@ -1,5 +1,5 @@
 /** Lanes as a page that needs nothing but itself: the inspector, its assets and the recording in one file. */
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { packageFolder } from "../runtime/package-folder.ts";
 import { CommandError } from "./usage.ts";
@@ -36,19 +36,14 @@ export function pageWith({ name, text, from }: Recording): string {
   const asset = (file: string): Buffer => readFileSync(join(folder, "assets", file));
   const [, style = ""] = /href="assets\/([^"]+\.css)"/.exec(page) ?? [];
   const [, entry = ""] = /src="assets\/([^"]+\.js)"/.exec(page) ?? [];
-  const modules = readdirSync(join(folder, "assets"))
-    .filter((file) => file.endsWith(".js"))
-    .map((file) => [file, asset(file).toString("utf8")]);
+  const modules = modulesFrom(entry, (file) => asset(file).toString("utf8"));
   const css = asset(style)
     .toString("utf8")
     .replaceAll(/url\("\.\/([^"]+\.woff2)"\)/g, fontFrom(asset));
   const scripts = [
     // As base64, and with every < escaped: nothing in them can end the element that holds them.
     element({ id: "recording", "data-name": name, "data-from": from }, Buffer.from(text).toString("base64")),
-    element(
-      { id: "modules", "data-entry": entry },
-      JSON.stringify(Object.fromEntries(modules)).replaceAll("<", "\\u003c"),
-    ),
+    element({ id: "modules", "data-entry": entry }, JSON.stringify(modules).replaceAll("<", "\\u003c")),
     `<script type="module">${LOADER}</script>`,
   ];
   return page
@@ -57,6 +52,19 @@ export function pageWith({ name, text, from }: Recording): string {
       () => `<meta http-equiv="Content-Security-Policy" content="${POLICY}">\n<style>${css}</style>`,
     )
     .replace(/<script type="module" src=[^>]*><\/script>/, () => scripts.join("\n"));
+}
+
+/** A module and all that it names. */
+function modulesFrom(entry: string, read: (file: string) => string): Readonly<Record<string, string>> {
+  const found: Record<string, string> = {};
+  const waiting = [entry];
+  for (let file = waiting.pop(); file !== undefined; file = waiting.pop()) {
+    if (file in found) continue;
+    const text = read(file);
+    found[file] = text;
+    for (const [, other = ""] of text.matchAll(/"\.\/([\w-]+\.js)"/g)) waiting.push(other);
+  }
+  return found;
 }
 
 const fontFrom =
