@@ -45,8 +45,6 @@ export const pageBuild = {
   splitting: true,
   entryNames: "[name]-[hash]",
   chunkNames: "[name]-[hash]",
-  assetNames: "[name]-[hash]",
-  loader: { ".woff2": "file" },
 };
 
 /** The files of dist/web, as `{path, contents}`. */

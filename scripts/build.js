@@ -42,6 +42,7 @@ const nodeBuild = {
   chunkNames: "chunks/[name]-[hash]",
   minifySyntax: true,
   minifyWhitespace: true,
+  minifyIdentifiers: true,
   external,
   banner: { js: requireBanner },
   entryPoints: entries({ cli: "src/cli/main.ts", server: "src/server/index.ts" }),
@@ -65,6 +66,7 @@ const libraryBuild = {
   platform: "browser",
   target: "es2022",
   minifyWhitespace: true,
+  minifyIdentifiers: true,
   external: ["zod"],
   entryPoints: entries({ protocol: "src/protocol/index.ts", rules: "src/server/rules.ts" }),
 };

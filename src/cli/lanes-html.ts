@@ -14,7 +14,7 @@ interface Recording {
 /** Nothing may be loaded from anywhere, and nothing of a recording may run: the only scripts are those of the page. */
 const POLICY =
   "default-src 'none'; script-src 'unsafe-inline' blob:; style-src 'unsafe-inline'; img-src data: blob:; " +
-  "font-src data:; base-uri 'none'; form-action 'none'";
+  "base-uri 'none'; form-action 'none'";
 
 /**
  * Runs in the page: makes an address for each module when it is first imported. Modules name each other by relative
@@ -37,9 +37,7 @@ export function pageWith({ name, text, from }: Recording): string {
   const [, style = ""] = /href="assets\/([^"]+\.css)"/.exec(page) ?? [];
   const [, entry = ""] = /src="assets\/([^"]+\.js)"/.exec(page) ?? [];
   const modules = modulesFrom(entry, (file) => asset(file).toString("utf8"));
-  const css = asset(style)
-    .toString("utf8")
-    .replaceAll(/url\("\.\/([^"]+\.woff2)"\)/g, fontFrom(asset));
+  const css = asset(style).toString("utf8");
   const scripts = [
     // As base64, and with every < escaped: nothing in them can end the element that holds them.
     element({ id: "recording", "data-name": name, "data-from": from }, Buffer.from(text).toString("base64")),
@@ -66,11 +64,6 @@ function modulesFrom(entry: string, read: (file: string) => string): Readonly<Re
   }
   return found;
 }
-
-const fontFrom =
-  (asset: (file: string) => Buffer) =>
-  (_url: string, file: string): string =>
-    `url("data:font/woff2;base64,${asset(file).toString("base64")}")`;
 
 /** A script element that holds data and runs nothing. */
 function element(attributes: Readonly<Record<string, string>>, content: string): string {

@@ -20,15 +20,11 @@ const types: Readonly<Record<string, string>> = {
   ".html": "text/html; charset=utf-8",
   ".css": "text/css; charset=utf-8",
   ".js": "text/javascript; charset=utf-8",
-  ".woff2": "font/woff2",
 };
-
-/** Fonts are compressed already. */
-const isCompressible = (name: string): boolean => extname(name) !== ".woff2";
 
 const pageHeaders = {
   "content-security-policy":
-    "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; img-src 'self' data: blob:; " +
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; " +
     "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
   "referrer-policy": "no-referrer",
   "cross-origin-opener-policy": "same-origin",
@@ -61,9 +57,9 @@ function readFiles(folder: string): ReadonlyMap<string, StaticFile> {
   }
 }
 
-function answer(path: string, { file, acceptEncoding }: { file: StaticFile; acceptEncoding: string }): Response {
+function answer(file: StaticFile, acceptEncoding: string): Response {
   const headers = { ...file.headers, vary: "Accept-Encoding" };
-  if (!isCompressible(path) || !/\bgzip\b/.test(acceptEncoding)) return new Response(bytesOf(file.body), { headers });
+  if (!/\bgzip\b/.test(acceptEncoding)) return new Response(bytesOf(file.body), { headers });
   file.zipped ??= gzipSync(file.body, { level: 9 });
   return new Response(bytesOf(file.zipped), { headers: { ...headers, "content-encoding": "gzip" } });
 }
@@ -90,6 +86,6 @@ export function homeSurface(folder = join(packageFolder(), "dist", "web")): Surf
 
   function respond(path: string, acceptEncoding = ""): Response {
     const file = find(path);
-    return file === undefined ? new Response(null, { status: 404 }) : answer(path, { file, acceptEncoding });
+    return file === undefined ? new Response(null, { status: 404 }) : answer(file, acceptEncoding);
   }
 }
