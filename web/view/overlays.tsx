@@ -181,17 +181,13 @@ const keyTable: readonly (readonly [string, readonly (readonly [string, string])
   [
     "Conversation",
     [
-      ["Next, previous", "J K"],
       ["Open or fold", "↵"],
-      ["Open or fold all", "E"],
-      ["Why, in the lanes", "W"],
     ],
   ],
   [
     "Lanes",
     [
       ["Next, previous event", "J K"],
-      ["Lane at the left, right", "H L"],
       ["Fold deltas", "F"],
       ["Play", "Space"],
       ["Moment before, after; by turn", "← → ⇧"],
