@@ -1,6 +1,6 @@
 /**
- * The calls of a Neovim plugin (opencode.nvim) and those that a chat bridge needs, in their order: by host and port alone,
- * or with a directory; what they read of each answer is there.
+ * The calls of a Neovim plugin (opencode.nvim) and those that a chat bridge needs, in their order: by host and port
+ * alone, or with a directory; what they read of each answer is there.
  */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
