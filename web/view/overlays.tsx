@@ -178,12 +178,7 @@ const keyTable: readonly (readonly [string, readonly (readonly [string, string])
       ["Answer", "↵"],
     ],
   ],
-  [
-    "Conversation",
-    [
-      ["Open or fold", "↵"],
-    ],
-  ],
+  ["Conversation", [["Open or fold", "↵"]]],
   [
     "Lanes",
     [

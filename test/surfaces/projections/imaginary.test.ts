@@ -48,7 +48,9 @@ test("a new dialect is a folder and one line of the registry", { timeout: 90_000
   const program = (...args: string[]) => franca(args, { home, executable });
 
   expect((await program("convert", "--to", "acme", recording)).stdout).toBe(rung);
-  expect((await program("lanes", recording)).stdout).toMatch(/^ *native +universal +Acme +OpenCode +Takopi +ACP +why\n/);
+  expect((await program("lanes", recording)).stdout).toMatch(
+    /^ *native +universal +Acme +OpenCode +Takopi +ACP +why\n/,
+  );
 
   const lint = await franca(["lint", "--dialect", "acme"], {
     home,
