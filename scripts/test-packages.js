@@ -30,8 +30,7 @@ try {
     FRANCA_TEST_NODES: JSON.stringify(nodes),
     FRANCA_TEST_REDOCLY: cached("redocly", REDOCLY, "@redocly/cli/bin/cli.js"),
   };
-  const args = ["--config", "vitest.packages.config.ts", ...process.argv.slice(2)];
-  process.exitCode = runTests(args, { name: "packages", env });
+  process.exitCode = runTests(process.argv.slice(2), { name: "packages", config: "vitest.packages.config.ts", env });
 } finally {
   rmSync(work, { recursive: true, force: true });
 }

@@ -4,5 +4,4 @@ import { runTests } from "./run-tests.js";
 
 ensureInstalled();
 ensureBuilt();
-const args = ["--config", "vitest.web.config.ts", ...process.argv.slice(2)];
-process.exitCode = runTests(args, { name: "web" });
+process.exitCode = runTests(process.argv.slice(2), { name: "web", config: "vitest.web.config.ts" });

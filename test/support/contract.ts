@@ -8,7 +8,7 @@ import { convertLines } from "../../src/core/convert.ts";
 import type { UniversalEvent } from "../../src/protocol/events.ts";
 import { lint, universal } from "../../src/rules/index.ts";
 import { disturbances } from "./disturb.ts";
-import { transcriptsOf } from "./transcripts.ts";
+import { transcripts as allTranscripts, transcriptsOf } from "./transcripts.ts";
 
 /** The same cases every time; FC_RUNS and FC_SEED look further. */
 const search = { numRuns: Number(process.env.FC_RUNS ?? 40), seed: Number(process.env.FC_SEED ?? 1) };
@@ -16,6 +16,8 @@ const search = { numRuns: Number(process.env.FC_RUNS ?? 40), seed: Number(proces
 /** ACP agents share one fold. Three of them stand for it among the quick tests; `test/acp` has the others. */
 const quick: ReadonlySet<string> = new Set(["acp", "claude-acp", "gemini"]);
 const isSlow = ({ agent }: Adapter): boolean => acpAgents.some((one) => one.agent === agent) && !quick.has(agent);
+/** Recordings for tests that take long over each: ACP agents share one fold. */
+export const quickTranscripts = allTranscripts.filter(({ adapter }) => !isSlow(adapter));
 export const slowAdapters: readonly Adapter[] = adapters.filter(isSlow);
 /** A new adapter is covered as soon as it is in the table. */
 export const quickAdapters: readonly Adapter[] = adapters.filter((adapter) => !isSlow(adapter));

@@ -16,8 +16,8 @@ import { messagesJson } from "../../../src/server/opencode/messages.ts";
 import { openView, type RenderedSession, render, startSession } from "../../../src/server/opencode/session-view.ts";
 import { stateUpTo } from "../../../src/server/rendering/checkpoints.ts";
 import { checkpointedOpenCode } from "../../../src/server/rendering/dialects.ts";
+import { quickTranscripts } from "../../support/contract.ts";
 import { sessionsOf, toOpenCode } from "../../support/dialects.ts";
-import { transcripts } from "../../support/transcripts.ts";
 
 const id = sessionId("s");
 const openBook = (): Projections => {
@@ -84,7 +84,7 @@ function cutsOf({ length }: readonly UniversalEvent[]): number[] {
   return Array.from({ length: count }, (_, index) => Math.round(((index + 1) * length) / count));
 }
 
-describe.each(transcripts)("$name", (transcript) => {
+describe.each(quickTranscripts)("$name", (transcript) => {
   test("cut anywhere, the checkpoint and the rest are the whole", async () => {
     for (const events of sessionsOf(transcript)) {
       const whole = startSession(defaultOptions);

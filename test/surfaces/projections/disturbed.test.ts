@@ -6,11 +6,11 @@ import { describe, expect, test } from "vitest";
 import type { Adapter } from "../../../src/core/adapter.ts";
 import type { Recorded } from "../../../src/core/convert.ts";
 import { problemsOf, sessionsOf } from "../../support/dialects.ts";
-import { transcripts } from "../../support/transcripts.ts";
+import { quickTranscripts } from "../../support/contract.ts";
 
-const agents = [...new Set(transcripts.map(({ adapter }) => adapter.agent))].map((agent) => ({
+const agents = [...new Set(quickTranscripts.map(({ adapter }) => adapter.agent))].map((agent) => ({
   agent,
-  ofAgent: transcripts.filter(({ adapter }) => adapter.agent === agent),
+  ofAgent: quickTranscripts.filter(({ adapter }) => adapter.agent === agent),
 }));
 
 function problems(adapter: Adapter, recording: readonly Recorded[]): string[] {
