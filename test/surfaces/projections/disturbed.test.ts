@@ -5,8 +5,8 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Adapter } from "../../../src/core/adapter.ts";
 import type { Recorded } from "../../../src/core/convert.ts";
-import { problemsOf, sessionsOf } from "../../support/dialects.ts";
 import { quickTranscripts } from "../../support/contract.ts";
+import { problemsOf, sessionsOf } from "../../support/dialects.ts";
 
 const agents = [...new Set(quickTranscripts.map(({ adapter }) => adapter.agent))].map((agent) => ({
   agent,
