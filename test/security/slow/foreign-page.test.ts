@@ -118,7 +118,7 @@ describeNeeding("the daemon's own page in a real browser", { missing: missingChr
     const text = () => page.evaluate("document.body.innerText");
     await page.open(`${url}/#code=${code}`);
     await expect.poll(text, { timeout: 20_000 }).toContain("Shown");
-    expect(await page.evaluate("location.href")).toBe(`${url}/`);
+    expect(await page.evaluate("location.href")).toBe(`${url}/#/`);
     expect(await page.evaluate("document.cookie + localStorage.length")).toBe("0");
     await page.open(`${url}/?again`);
     await expect.poll(text, { timeout: 20_000 }).toContain("Shown");
