@@ -1,11 +1,11 @@
-/** The inspector on a phone: axe finds nothing, and a permission is read and answered there. Pictures for documents. */
+/** How the inspector looks: axe finds nothing, a phone is enough to answer, and pictures for the documents. */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import axe from "axe-core";
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import type { TestDaemon } from "../support/daemon.ts";
-import { openInspector, startWebDaemon } from "../support/inspector.ts";
+import { openInspector, startWebDaemon, until } from "../support/inspector.ts";
 import { root } from "../support/transcripts.ts";
 
 const PHONE = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true };
@@ -51,6 +51,41 @@ async function picture(page: Page, name: string): Promise<void> {
   mkdirSync(folder, { recursive: true });
   await page.screenshot({ path: join(folder, `${name}.png`), animations: "disabled" });
 }
+
+const screens = [
+  ["conversation", "/s/port", "[data-card]"],
+  ["lanes", "/s/port/lanes", ".lr .ev.edge"],
+  ["timeline", "/s/port/timeline", ".strip .b"],
+  ["failed", "/s/kill", ".fail"],
+  ["question", "/s/runner", "[data-card]"],
+  ["home", "/", ".empty"],
+  ["new-session", "/new", ".form .chip"],
+  ["health", "/health", ".agent-list li"],
+  ["usage", "/usage", ".hb"],
+] as const;
+
+test.each(["light", "dark"] as const)("%s: axe finds nothing on any screen", async (colorScheme) => {
+  const daemon = await filled();
+  const { page, complaints } = await openInspector(daemon, "/", { colorScheme });
+  for (const [name, place, sign] of screens) {
+    await page.evaluate(`location.hash = ${JSON.stringify(place)}`);
+    await page.locator(sign).first().waitFor();
+    if (name === "lanes") await page.locator(".chip", { hasText: /All 1\d\d/ }).waitFor();
+    expect([name, ...(await findings(page))]).toEqual([name]);
+    if (["conversation", "lanes", "timeline"].includes(name)) await picture(page, `${name}-${colorScheme}`);
+  }
+  await page.keyboard.press("?");
+  await page.getByRole("dialog", { name: "Keys" }).waitFor();
+  expect(await findings(page)).toEqual([]);
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("Control+k");
+  await page.getByRole("combobox").fill("zig");
+  await page.locator('[role="option"]', { hasText: "Port the parser to Zig" }).waitFor();
+  expect(await findings(page)).toEqual([]);
+  await page.keyboard.press("Enter");
+  await until(page, `location.hash === "#/s/zig"`);
+  expect(complaints).toEqual([]);
+});
 
 test("on a phone a permission is read whole and answered with the thumb", async () => {
   const daemon = await filled();

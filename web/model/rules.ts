@@ -4,6 +4,12 @@ import type { UniversalEvent } from "../../src/protocol/events.ts";
 const rules: Readonly<Record<string, string>> = {
   "prompt.accepted": "The prompt was accepted, so its turn began.",
   "prompt.not_echoed": "The agent did not echo the prompt, so Franca wrote the user's message itself.",
+  "turn.signal": "The agent said that it was done, and no tool call was open.",
+  "turn.error": "The turn ended by an error that the agent had not reported as an event of its own.",
+  "permission_rules.allow": "A permission rule of the session allows it.",
+  "permission_rules.deny": "A permission rule of the session denies it.",
+  "unattended.allow": "Nobody is there to ask, and the session's policy allows it.",
+  "unattended.deny": "Nobody is there to ask, and the session's policy denies it.",
   "turn.grace": "The agent said it was done while a call was open, then stayed silent for the grace time.",
   "turn.abort": "A person stopped the turn.",
   "turn.ended": "It was still open when the turn ended, so it was closed.",

@@ -29,7 +29,7 @@ export function CopyButton({
       type="button"
       class={label === undefined ? "copy" : "btn ghost"}
       onClick={copy}
-      aria-label={`Copy the ${what}`}
+      aria-label={label ?? `Copy the ${what}`}
     >
       {label === undefined ? done.value ? "Copied" : <Icon sign="copy" /> : done.value ? "Copied" : label}
     </button>

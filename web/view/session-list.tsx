@@ -226,6 +226,8 @@ export function Rail() {
     .concat(allRows.value.filter(({ status, sessionId }) => status === "idle" && sessionId !== current).slice(0, 6));
   const order = (row: SessionRow): number => (row.status === "requires_action" ? 0 : row.status === "idle" ? 2 : 1);
   const rows = shown.toSorted((a, b) => order(a) - order(b)).slice(0, 24);
+  /** How many wait for a person, on the first session of the rail. */
+  const badgeOf = (index: number): number => (index === 0 ? needing.value.length : 0);
   return (
     <nav class="side rail" aria-label="Sessions">
       <a class="brand" href={linkTo({ page: "home" })} aria-label="Franca, all sessions">
@@ -240,11 +242,11 @@ export function Rail() {
             view: here.page === "session" ? here.view : "conversation",
           })}
           aria-current={row.sessionId === current ? "page" : undefined}
-          aria-label={titleOf(row)}
+          aria-label={badgeOf(index) > 0 ? `${titleOf(row)}, ${badgeOf(index)} need you` : titleOf(row)}
           title={titleOf(row)}
         >
           <Status shape={shapeOfRow(row)} />
-          {index === 0 && needing.value.length > 0 && <b aria-hidden="true">{needing.value.length}</b>}
+          {badgeOf(index) > 0 && <b aria-hidden="true">{badgeOf(index)}</b>}
         </a>
       ))}
     </nav>
