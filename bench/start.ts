@@ -1,7 +1,9 @@
 /** From nothing to the first session, beside a server that does nothing; and what the daemon weighs then. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { mkdtempSync } from "node:fs";
 import { createServer } from "node:http";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { post, send } from "./http.ts";
 import { atMost, inTurns, type Measurement, median, ms, type Result, times } from "./measure.ts";
@@ -72,26 +74,54 @@ const peerStart = (name: string, taken: number): Result => ({
   target: null,
 });
 
-/** A whole command, beside a Node that does nothing: what it costs to ask the daemon from a shell. */
+/** Whole commands, beside a Node that does nothing: what it costs to ask from a shell. */
 export const running: Measurement = {
   name: "run",
   quick: true,
   async run({ quick }) {
     const franca = await startFranca();
     const program = join(process.cwd(), "bin", "franca.js");
-    const args = ["run", "--agent", "mock", "--attach", franca.url, "echo hello"];
-    const ask = (): Promise<number> => timeCommand([program, ...args]);
+    const rounds = quick ? 7 : 15;
+    const command =
+      (...args: readonly string[]) =>
+      (): Promise<number> =>
+        timeCommand([program, ...args]);
+    const nothing = (): Promise<number> => timeCommand(["-e", "0"]);
+    const ask = command("run", "--agent", "mock", "--attach", franca.url, "echo hello");
+    const alone = command("run", "--agent", "mock", "--data", temporaryData(), "echo hello");
     try {
       await ask();
-      const taken = await inTurns(quick ? 7 : 15, [ask, () => timeCommand(["-e", "0"])]);
-      const ratio = median(taken.ours) / median(taken.theirs);
-      const measured = `${times(ratio)} (${ms(median(taken.ours))}, ${ms(median(taken.theirs))})`;
-      return [{ what: "franca run through a daemon, beside node -e 0", measured, target: atMost(ratio, 2) }];
+      await alone();
+      const version = compared(await inTurns(rounds, [command("--version"), nothing]));
+      const help = compared(await inTurns(rounds, [command("--help"), nothing]));
+      const asked = compared(await inTurns(rounds, [ask, nothing]));
+      const without = compared(await inTurns(rounds, [ask, alone]));
+      return [
+        { what: "franca --version, beside node -e 0", measured: version.measured, target: null },
+        { what: "franca --help, beside node -e 0", measured: help.measured, target: null },
+        {
+          what: "franca run through a daemon, beside node -e 0",
+          measured: asked.measured,
+          target: atMost(asked.ratio, 2),
+        },
+        {
+          what: "franca run through a daemon, beside one without",
+          measured: without.measured,
+          target: atMost(without.ratio, 1),
+        },
+      ];
     } finally {
       await franca.stop();
     }
   },
 };
+
+function compared({ ours, theirs }: { readonly ours: readonly number[]; readonly theirs: readonly number[] }) {
+  const ratio = median(ours) / median(theirs);
+  return { ratio, measured: `${times(ratio)} (${ms(median(ours))}, ${ms(median(theirs))})` };
+}
+
+const temporaryData = (): string => mkdtempSync(join(tmpdir(), "franca-bench-"));
 
 async function timeCommand(args: readonly string[]): Promise<number> {
   const startedAt = performance.now();
