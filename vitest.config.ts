@@ -4,6 +4,7 @@ export default defineConfig({
   test: {
     include: ["test/**/*.test.ts"],
     exclude: [
+      "test/**/*.slow.test.ts",
       "test/agents/**",
       "test/security/slow/**",
       "test/packages/**",
