@@ -1,7 +1,7 @@
 /** From nothing to the first session, beside a server that does nothing; and what the daemon weighs then. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -88,7 +88,8 @@ export const running: Measurement = {
         timeCommand([program, ...args]);
     const nothing = (): Promise<number> => timeCommand(["-e", "0"]);
     const ask = command("run", "--agent", "mock", "--attach", franca.url, "echo hello");
-    const alone = command("run", "--agent", "mock", "--data", temporaryData(), "echo hello");
+    const data = mkdtempSync(join(tmpdir(), "franca-bench-"));
+    const alone = command("run", "--agent", "mock", "--data", data, "echo hello");
     try {
       await ask();
       await alone();
@@ -112,6 +113,7 @@ export const running: Measurement = {
       ];
     } finally {
       await franca.stop();
+      rmSync(data, { recursive: true, force: true });
     }
   },
 };
@@ -120,8 +122,6 @@ function compared({ ours, theirs }: { readonly ours: readonly number[]; readonly
   const ratio = median(ours) / median(theirs);
   return { ratio, measured: `${times(ratio)} (${ms(median(ours))}, ${ms(median(theirs))})` };
 }
-
-const temporaryData = (): string => mkdtempSync(join(tmpdir(), "franca-bench-"));
 
 async function timeCommand(args: readonly string[]): Promise<number> {
   const startedAt = performance.now();
