@@ -14,7 +14,7 @@ import {
   says,
   slowly,
 } from "../support/acp-real.ts";
-import { processesIn } from "../support/processes.ts";
+import { killIfAlive, processesIn } from "../support/processes.ts";
 import { describeNeeding } from "../support/requires.ts";
 import { wholeLog } from "../support/sessions.ts";
 
@@ -82,7 +82,7 @@ function suite(real: RealAgent, programs: { readonly program: string; readonly n
         const killed = await ran(one, other, {
           text: "Tell me a STORY",
           during: once(async () => {
-            for (const { pid } of processesIn(one.work)) process.kill(pid, "SIGKILL");
+            for (const { pid } of processesIn(one.work)) killIfAlive(pid);
           }),
         });
         expect(killed).toMatchObject({ reason: "error", evidence: "exit" });

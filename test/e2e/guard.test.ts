@@ -6,7 +6,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { processTable } from "../../src/runtime/agent/process-table.ts";
 import { program, testEnvironment } from "../support/daemon.ts";
 import { temporaryFolder } from "../support/folders.ts";
-import { eventually, guardsOf } from "../support/processes.ts";
+import { eventually, guardsOf, handles } from "../support/processes.ts";
 import { installStubbornAmp, stubbornPids } from "../support/stubborn-agent.ts";
 
 /** How long everything may take to be gone, on a machine that is busy with other tests. */
@@ -82,7 +82,10 @@ test.each([
 
 test("no signal that means to end the owner ends the guard before its work is done", async () => {
   const owner = await daemon();
-  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.kill(owner.guard, signal);
+  const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+  // One that has just been started is replaced like any other that was killed: see the next test.
+  await eventually(() => signals.every((signal) => handles(owner.guard, signal)), { withinMs: GONE_MS });
+  for (const signal of signals) process.kill(owner.guard, signal);
   owner.child.kill("SIGKILL");
   await gone(owner);
 });

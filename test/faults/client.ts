@@ -41,6 +41,8 @@ export function openClient({ url, path, onEvent }: ClientOptions): FaultClient {
       return;
     }
     response.on("data", (bytes: Buffer) => {
+      // The rest of what the socket had already read still comes after the cut.
+      if (response.destroyed) return;
       const taken = bytes.subarray(0, Math.min(bytes.length, budget));
       budget -= taken.length;
       // A cut may fall inside a character: what follows it is never read on this connection.

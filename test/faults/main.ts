@@ -3,7 +3,7 @@
  * seed, carries it out against the real daemon, and counts broken promises. A plan that breaks one is made smaller and
  * printed. Exits with 1 when a promise was broken.
  */
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { playClaude } from "./agents/claude.ts";
@@ -13,6 +13,7 @@ import { drawPlan, type Plan, smaller } from "./plan.ts";
 import { runPlan } from "./world.ts";
 
 const SHRINK_TRIES = 25;
+const againReport = join("test-output", "faults-again.json");
 
 async function main(): Promise<number> {
   const { values } = parseArgs({
@@ -43,7 +44,7 @@ async function main(): Promise<number> {
   }
   report({ count, failures, seconds: Math.round((Date.now() - began) / 1000) });
   const [worst] = failures;
-  if (worst === undefined) return 0;
+  if (worst === undefined || (await holdsAgain(failures, run))) return 0;
   for (const { promise, what } of worst.found.slice(0, 10)) console.log(`  ${promise}: ${what}`);
   if (!values["no-shrink"]) await printSmallest(worst.plan, run);
   console.log(`again: npm run test:faults -- --seed ${worst.plan.seed}`);
@@ -59,6 +60,24 @@ interface Outcome {
   readonly failures: readonly { readonly plan: Plan; readonly found: readonly Violation[] }[];
 }
 
+/**
+ * In CI a single broken plan is carried out once more, as single failed tests are: when it holds then, it is named as
+ * unsteady, and is a bug to fix.
+ */
+async function holdsAgain(
+  [failure, ...others]: Outcome["failures"],
+  run: (plan: Plan) => Promise<Violation[]>,
+): Promise<boolean> {
+  if (process.env.CI !== "true" || failure === undefined || others.length > 0) return false;
+  const found = await run(failure.plan);
+  console.log(`once more, seed ${failure.plan.seed}: ${summaryOf(found)}`);
+  if (found.length > 0) return false;
+  for (const { promise, what } of failure.found)
+    console.log(`unsteady: seed ${failure.plan.seed}: ${promise}: ${what}`);
+  writeFileSync(againReport, JSON.stringify({ success: true }));
+  return true;
+}
+
 /** A line for each promise, and the counts for CI. */
 function report({ count, seconds, failures }: Outcome): void {
   const found = failures.flatMap((failure) => failure.found);
@@ -68,6 +87,7 @@ function report({ count, seconds, failures }: Outcome): void {
   }
   console.log(`${count - failures.length} passed, ${failures.length} failed: plans of faults, ${seconds} s`);
   mkdirSync("test-output", { recursive: true });
+  rmSync(againReport, { force: true });
   const testResults = failures.map(({ plan, found: all }) => ({
     name: join(process.cwd(), "test", "faults", `seed ${plan.seed}`),
     status: "failed",

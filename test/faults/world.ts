@@ -5,6 +5,7 @@ import { setTimeout as after } from "node:timers/promises";
 import type { UniversalEvent } from "../../src/protocol/events.ts";
 import { blob, integer, openDatabase } from "../../src/runtime/log/sqlite/database.ts";
 import { type Client, connect, type Session } from "../../src/sdk/index.ts";
+import { killIfAlive } from "../support/processes.ts";
 import { promptFor } from "./agents/prompts.ts";
 import { bodyOf, checkClient, checkDamaged, checkLog, checkPrompts, type Violation } from "./checks.ts";
 import { type FaultClient, openClient, openSleeper } from "./client.ts";
@@ -51,7 +52,7 @@ export async function runPlan(plan: Plan, options: HostOptions): Promise<Violati
     return await carryOut(world, plan);
   } finally {
     if (host.isRunning()) await host.stop("SIGKILL").catch(() => null);
-    for (const pid of processesIn(host.folder)) process.kill(pid, "SIGKILL");
+    for (const pid of processesIn(host.folder)) killIfAlive(pid);
     host.remove();
   }
 }
@@ -111,7 +112,7 @@ async function perform(world: World, step: Exclude<Step, Last>): Promise<void> {
     case "abort":
       return quietly(world.client().session(`s${step.session}`).abort());
     case "agent":
-      for (const pid of processesIn(join(host.folder, `work${step.session}`))) process.kill(pid, step.signal);
+      for (const pid of processesIn(join(host.folder, `work${step.session}`))) killIfAlive(pid, step.signal);
       return;
     case "daemon":
       await host.stop(step.signal);

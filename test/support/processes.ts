@@ -1,6 +1,7 @@
 /** Processes that other programs started, found by the folder they work in: they have no events to wait for. */
 import { execFileSync } from "node:child_process";
-import { readlinkSync } from "node:fs";
+import { readFileSync, readlinkSync } from "node:fs";
+import { constants } from "node:os";
 
 export interface Process {
   readonly pid: number;
@@ -42,4 +43,20 @@ export async function eventually(holds: () => boolean, { withinMs }: { withinMs:
     if (Date.now() > deadline) throw new Error(`Not within ${withinMs} ms`);
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
+}
+
+/** It may be gone by now: with the first of a tree its children end by themselves. */
+export function killIfAlive(pid: number, signal: NodeJS.Signals = "SIGKILL"): void {
+  try {
+    process.kill(pid, signal);
+  } catch (error) {
+    if (!(error instanceof Error && "code" in error && error.code === "ESRCH")) throw error;
+  }
+}
+
+/** Whether a process has a handler of its own for the signal yet; where the system does not say, it is taken to have. */
+export function handles(pid: number, signal: NodeJS.Signals): boolean {
+  if (process.platform !== "linux") return true;
+  const caught = /^SigCgt:\s+([0-9a-f]+)$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1] ?? "0";
+  return ((BigInt(`0x${caught}`) >> BigInt(constants.signals[signal] - 1)) & 1n) === 1n;
 }
