@@ -1,10 +1,9 @@
-/** Builds the inspector into dist/web: `index.html` and its assets. */
+/** Builds the inspector into dist/inspector.br: `index.html` and its assets by name, as JSON, compressed. */
 import { readFileSync } from "node:fs";
 import { basename, join } from "node:path";
+import { brotliCompressSync, constants } from "node:zlib";
 import { build } from "esbuild";
 import { root } from "./ensure.js";
-
-const folder = join(root, "dist", "web");
 
 /** Messages of zod in other languages are the larger part of it, and nothing of ours shows them. */
 export const onlyEnglish = {
@@ -41,21 +40,31 @@ const shared = {
 /** In pieces: what the first screen does not need is loaded when it is asked for. */
 export const pageBuild = {
   ...shared,
-  outdir: join(folder, "assets"),
+  // Never written: names only.
+  outdir: join(root, "dist", "assets"),
   splitting: true,
   entryNames: "[name]-[hash]",
   chunkNames: "[name]-[hash]",
 };
 
-/** The files of dist/web, as `{path, contents}`. */
-export async function buildWeb() {
+/** The one file of the inspector, as `{path, contents}`. `isSmall` takes a second more. */
+export async function buildWeb({ isSmall }) {
   const page = await build(pageBuild);
   const template = readFileSync(join(root, "web", "index.html"), "utf8");
   const named = (ending) => basename(outputOf(page, new RegExp(`/inspector-\\w+\\.${ending}$`)).path);
   const index = template
     .replace("<!-- style -->", () => `<link rel="stylesheet" href="assets/${named("css")}">`)
     .replace("<!-- script -->", () => `<script type="module" src="assets/${named("js")}"></script>`);
-  return [...page.outputFiles, { path: join(folder, "index.html"), contents: index }];
+  const files = { "index.html": index };
+  for (const { path, text } of page.outputFiles) files[`assets/${basename(path)}`] = text;
+  return { path: join(root, "dist", "inspector.br"), contents: compressed(JSON.stringify(files), isSmall) };
+}
+
+function compressed(text, isSmall) {
+  const { BROTLI_PARAM_LGWIN, BROTLI_PARAM_QUALITY, BROTLI_MAX_WINDOW_BITS, BROTLI_MAX_QUALITY } = constants;
+  const quality = isSmall ? BROTLI_MAX_QUALITY : 5;
+  const params = { [BROTLI_PARAM_QUALITY]: quality, [BROTLI_PARAM_LGWIN]: BROTLI_MAX_WINDOW_BITS };
+  return brotliCompressSync(text, { params });
 }
 
 function outputOf({ outputFiles }, pattern) {

@@ -98,12 +98,13 @@ async function main() {
     const { outputFiles } = await build(options);
     files.push(...outputFiles);
   }
-  files.push(...(await buildWeb()));
+  const isWhole = !process.argv.includes("--no-types");
+  files.push(await buildWeb({ isSmall: isWhole }));
   for (const file of files) writeWhole(file);
   const keepMs = process.argv.includes("--clean") ? 0 : OLD_CHUNK_MS;
   const current = new Set(files.map(({ path }) => path));
-  for (const folder of ["chunks", "web/assets"]) removeOld(join(dist, folder), { current, keepMs });
-  if (!process.argv.includes("--no-types")) {
+  removeOld(join(dist, "chunks"), { current, keepMs });
+  if (isWhole) {
     const { writeTypes } = await import("./build-types.js");
     const types = await writeTypes(dist);
     const { writeSdkPackage } = await import("./sdk-package.js");

@@ -1,7 +1,5 @@
 /** Lanes as a page that needs nothing but itself: the inspector, its assets and the recording in one file. */
-import { existsSync, readFileSync } from "node:fs";
-import { join } from "node:path";
-import { packageFolder } from "../runtime/package-folder.ts";
+import { readInspector } from "../runtime/inspector-files.ts";
 import { CommandError } from "./usage.ts";
 
 interface Recording {
@@ -29,15 +27,14 @@ globalThis.francaModule = (name) => (addresses[name] ??= URL.createObjectURL(new
 import(francaModule(document.getElementById("modules").dataset.entry));`;
 
 export function pageWith({ name, text, from }: Recording): string {
-  const folder = join(packageFolder(), "dist", "web");
-  const index = join(folder, "index.html");
-  if (!existsSync(index)) throw new CommandError("The inspector is not built: run npm run build.");
-  const page = readFileSync(index, "utf8");
-  const asset = (file: string): Buffer => readFileSync(join(folder, "assets", file));
+  const files = readInspector();
+  const page = files?.get("index.html");
+  if (page === undefined) throw new CommandError("The inspector is not built: run npm run build.");
+  const asset = (file: string): string => files?.get(`assets/${file}`) ?? "";
   const [, style = ""] = /href="assets\/([^"]+\.css)"/.exec(page) ?? [];
   const [, entry = ""] = /src="assets\/([^"]+\.js)"/.exec(page) ?? [];
-  const modules = modulesFrom(entry, (file) => asset(file).toString("utf8"));
-  const css = asset(style).toString("utf8");
+  const modules = modulesFrom(entry, asset);
+  const css = asset(style);
   const scripts = [
     // As base64, and with every < escaped: nothing in them can end the element that holds them.
     element({ id: "recording", "data-name": name, "data-from": from }, Buffer.from(text).toString("base64")),

@@ -1,12 +1,10 @@
 /**
- * The inspector at `/`: static files of dist/web, the same for everybody. Whatever the page shows, it asks for with a
- * credential of its own. The files are read when they are first asked for, and all together: a new build under a
- * running daemon must not mix with the old one.
+ * The inspector at `/`: static files, the same for everybody. Whatever the page shows, it asks for with a credential of
+ * its own. The files are read when the first of them is asked for.
  */
-import { readdirSync, readFileSync } from "node:fs";
-import { extname, join } from "node:path";
+import { extname } from "node:path";
 import { gzipSync } from "node:zlib";
-import { packageFolder } from "../runtime/package-folder.ts";
+import { readInspector } from "../runtime/inspector-files.ts";
 import type { Surface } from "./http/server.ts";
 
 interface StaticFile {
@@ -39,22 +37,16 @@ const NOT_BUILT = `<!doctype html>
 <body><h1>Franca</h1><p>The daemon runs. Its inspector is not built: run <code>npm run build</code>.</p></body></html>
 `;
 
-function readFiles(folder: string): ReadonlyMap<string, StaticFile> {
-  const file = (name: string, body: Buffer, headers: Readonly<Record<string, string>>): StaticFile => ({
-    body,
-    zipped: null,
-    headers: { ...headers, "content-type": types[extname(name)] ?? "application/octet-stream" },
-  });
-  try {
-    const assets = readdirSync(join(folder, "assets")).map((name): [string, StaticFile] => {
-      const body = readFileSync(join(folder, "assets", name));
-      return [`/assets/${name}`, file(name, body, assetHeaders)];
-    });
-    return new Map([["/", file("index.html", readFileSync(join(folder, "index.html")), pageHeaders)], ...assets]);
-  } catch {
-    // A checkout that was never built: the API works without the page.
-    return new Map([["/", file("index.html", Buffer.from(NOT_BUILT), pageHeaders)]]);
-  }
+function readFiles(): ReadonlyMap<string, StaticFile> {
+  const files = readInspector() ?? new Map([["index.html", NOT_BUILT]]);
+  return new Map(
+    [...files].map(([name, text]) => {
+      const isPage = name === "index.html";
+      const type = types[extname(name)] ?? "application/octet-stream";
+      const headers = { ...(isPage ? pageHeaders : assetHeaders), "content-type": type };
+      return [isPage ? "/" : `/${name}`, { body: Buffer.from(text), zipped: null, headers }];
+    }),
+  );
 }
 
 function answer(file: StaticFile, acceptEncoding: string): Response {
@@ -66,10 +58,10 @@ function answer(file: StaticFile, acceptEncoding: string): Response {
 
 const bytesOf = (buffer: Buffer): Uint8Array<ArrayBuffer> => new Uint8Array(buffer);
 
-export function homeSurface(folder = join(packageFolder(), "dist", "web")): Surface {
+export function homeSurface(): Surface {
   let files: ReadonlyMap<string, StaticFile> | null = null;
   const find = (path: string): StaticFile | undefined => {
-    files ??= readFiles(folder);
+    files ??= readFiles();
     return files.get(path);
   };
   return {
