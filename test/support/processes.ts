@@ -54,7 +54,7 @@ export function killIfAlive(pid: number, signal: NodeJS.Signals = "SIGKILL"): vo
   }
 }
 
-/** Whether a process has a handler of its own for the signal yet; where the system does not say, it is taken to have. */
+/** Whether a process handles the signal by now; where the system does not say, it is taken to. */
 export function handles(pid: number, signal: NodeJS.Signals): boolean {
   if (process.platform !== "linux") return true;
   const caught = /^SigCgt:\s+([0-9a-f]+)$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1] ?? "0";
