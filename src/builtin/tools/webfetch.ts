@@ -1,15 +1,13 @@
 /**
  * webfetch: a page as text. Every hop is allowed by itself, and private addresses are refused unless a rule names them.
  */
-import { lookup as resolveName } from "node:dns";
-import { lookup } from "node:dns/promises";
-import { type IncomingMessage, request as requestHttp } from "node:http";
-import { request as requestHttps } from "node:https";
-import type { LookupFunction } from "node:net";
+import type { LookupAddress } from "node:dns";
+import type { IncomingMessage } from "node:http";
 import { z } from "zod";
+import { isPrivateAddress } from "../../runtime/outbound/address.ts";
+import { requestAt, resolveOnce } from "../../runtime/outbound/fetch.ts";
 import { judge, type Law, type Verdict } from "../permission/permissions.ts";
 import { matchesPattern } from "../permission/wildcard.ts";
-import { isAddress, isPrivateAddress } from "./address.ts";
 import { boundOutput } from "./bound.ts";
 import { htmlToText } from "./html.ts";
 import { defineTool, type ToolContext, ToolFailure } from "./tool.ts";
@@ -18,6 +16,12 @@ const BODY_LIMIT_BYTES = 5 * 1024 * 1024;
 const REDIRECTS = 5;
 const DEFAULT_TIMEOUT_S = 30;
 const MAX_TIMEOUT_S = 120;
+
+const headers = {
+  accept: "text/html, text/*;q=0.9, */*;q=0.5",
+  "user-agent": "franca",
+  "accept-encoding": "identity",
+};
 
 export const webfetch = defineTool({
   name: "webfetch",
@@ -65,17 +69,18 @@ async function fetchAll({ url: first, context, signal, timeout }: FetchOptions):
   let seen = "";
   for (let hop = 0; hop <= REDIRECTS; hop += 1) {
     if (await permitUrl(context, { url, seen })) seen = url.origin;
-    const response = await get({ url, signal, openPrivate: await permitPrivate(context, url) }).catch(
-      (error: unknown) => {
-        context.signal.throwIfAborted();
-        throw fetchFailure({ url, error, timedOut: signal.aborted, timeout });
-      },
-    );
-    const { statusCode: status = 0, headers } = response;
-    const target = status >= 300 && status < 400 ? headers.location : undefined;
-    if (target === undefined) {
-      return { body: await readBody(response, signal), type: headers["content-type"] ?? "", status };
-    }
+    const failed = (error: unknown): never => {
+      context.signal.throwIfAborted();
+      throw fetchFailure({ url, error, timedOut: signal.aborted, timeout });
+    };
+    // The addresses that are checked are those that are connected to: a name cannot change its mind in between.
+    const addresses = await resolveOnce({ url, signal }).catch(failed);
+    await permitPrivate(context, { url, addresses });
+    const response = await requestAt({ url, addresses, method: "GET", headers, body: null, signal }).catch(failed);
+    const { statusCode: status = 0 } = response;
+    const { location, "content-type": type = "" } = response.headers;
+    const target = status >= 300 && status < 400 ? location : undefined;
+    if (target === undefined) return { body: await readBody(response, signal), type, status };
     response.destroy();
     url = readUrl(new URL(target, url).href);
   }
@@ -101,9 +106,12 @@ async function permitUrl(context: ToolContext, { url, seen }: { url: URL; seen: 
   return asked;
 }
 
-/** Resolves with whether a private address may be connected to; throws when the host is one and may not. */
-async function permitPrivate(context: ToolContext, url: URL): Promise<boolean> {
-  if (!(await isPrivateHost(url.hostname))) return false;
+/** Throws when the host has a private address and no rule allows that. */
+async function permitPrivate(
+  context: ToolContext,
+  { url, addresses }: { readonly url: URL; readonly addresses: readonly LookupAddress[] },
+): Promise<void> {
+  if (!addresses.some(({ address }) => isPrivateAddress(address))) return;
   await context.permit({
     action: "private_address",
     judge: (law) => judgePrivate(law, url),
@@ -111,14 +119,6 @@ async function permitPrivate(context: ToolContext, url: URL): Promise<boolean> {
     always: [{ action: "private_address", pattern: url.host }],
     metadata: { url: url.href },
   });
-  return true;
-}
-
-async function isPrivateHost(hostname: string): Promise<boolean> {
-  if (isAddress(hostname)) return isPrivateAddress(hostname);
-  // A name that cannot be resolved fails when it is fetched.
-  const addresses = await lookup(hostname, { all: true }).catch(() => []);
-  return addresses.some(({ address }) => isPrivateAddress(address));
 }
 
 /** A rule for the host, or a webfetch rule that spells the host out, opens it; a general one does not. */
@@ -133,43 +133,6 @@ function judgePrivate(law: Law, url: URL): Verdict {
   if (named?.effect === "allow" && !forbidden) return { effect: "allow", because: "a rule names the host" };
   return { effect: "deny", because: "private addresses are refused unless a rule for private_address allows them" };
 }
-
-interface GetOptions {
-  readonly url: URL;
-  readonly signal: AbortSignal;
-  readonly openPrivate: boolean;
-}
-
-function get({ url, signal, openPrivate }: GetOptions): Promise<IncomingMessage> {
-  const options = {
-    method: "GET",
-    signal,
-    headers: { accept: "text/html, text/*;q=0.9, */*;q=0.5", "user-agent": "franca", "accept-encoding": "identity" },
-    // The address that was checked is the one that is connected to: a name cannot change its mind in between.
-    lookup: openPrivate ? undefined : publicLookup,
-  };
-  return new Promise((resolve, reject) => {
-    const send = url.protocol === "https:" ? requestHttps : requestHttp;
-    send(url, options, resolve).on("error", reject).end();
-  });
-}
-
-const publicLookup: LookupFunction = (hostname, options, callback) => {
-  resolveName(hostname, { ...options, all: true }, (error, addresses) => {
-    if (error !== null) return callback(error, "", 4);
-    const closed = addresses.find(({ address }) => isPrivateAddress(address));
-    const [first] = addresses;
-    if (closed !== undefined || first === undefined) return callback(privateFailure(hostname), "", 4);
-    if (options.all === true) callback(null, addresses);
-    else callback(null, first.address, first.family);
-  });
-};
-
-const privateFailure = (host: string): ToolFailure =>
-  new ToolFailure(
-    `${host} is a private address, which is not fetched. The owner of this session can allow it with a permission rule ` +
-      `for private_address.`,
-  );
 
 async function readBody(response: IncomingMessage, signal: AbortSignal): Promise<string> {
   const type = response.headers["content-type"] ?? "";

@@ -5,8 +5,8 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { isPrivateAddress } from "../../../src/builtin/tools/address.ts";
 import { findPlace, isInside } from "../../../src/runtime/confine.ts";
+import { isPrivateAddress } from "../../../src/runtime/outbound/address.ts";
 import { type Bench, openBench } from "../../support/tools.ts";
 
 const SECRET = "the-secret-outside";
