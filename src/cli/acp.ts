@@ -5,10 +5,11 @@ import { PermissionMode } from "../protocol/events.ts";
 import { splitLines } from "../runtime/agent/lines.ts";
 import { openAcpAgent } from "./acp-agent.ts";
 import { loadSettings } from "./config.ts";
-import { addDoorOptions, openDoor } from "./door.ts";
+import { addDoorOptions, commandOption, namedAgent, openDoor } from "./door.ts";
 
 interface AcpFlags {
   readonly agent?: string;
+  readonly command?: string;
   readonly model?: string;
   readonly permissionMode?: PermissionMode;
 }
@@ -16,6 +17,7 @@ interface AcpFlags {
 export function define(command: Command): void {
   addDoorOptions(command)
     .option("--agent <agent>", "which agent new sessions get (FRANCA_DEFAULT_AGENT)")
+    .addOption(commandOption())
     .option("--model <model>", "the agent's model; its own configuration decides when absent")
     .addOption(new Option("--permission-mode <mode>", "approval policy").choices(PermissionMode.options))
     .addHelpText(
@@ -36,7 +38,7 @@ async function acp(flags: AcpFlags): Promise<void> {
   const { defaultAgent } = await loadSettings({ flags: { ...flags }, env });
   const door = await openDoor({ flags: { ...flags }, env });
   const { model, permissionMode } = flags;
-  const agent = flags.agent ?? defaultAgent ?? (await door.defaultAgent()) ?? "mock";
+  const agent = namedAgent(flags) ?? defaultAgent ?? (await door.defaultAgent()) ?? "mock";
   const peer = openAcpAgent({
     door,
     agent,

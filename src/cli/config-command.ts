@@ -124,6 +124,9 @@ export default {
   //   provider: { local: { kind: "openai-compatible", baseURL: "http://127.0.0.1:8000" } },
   // },
 
+  // The program behind agent "acp": a name on PATH or an absolute path, with its arguments.
+  // acpCommand: "my-agent --acp",
+
   // Pages of other origins that may use the API.
   // corsAllowOrigin: ["https://example.com"],
 

@@ -5,6 +5,7 @@ import { dirname, extname, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { z } from "zod";
 import { BuiltinConfig, type BuiltinSettings } from "../builtin/config.ts";
+import { commandProblem } from "../core/acp-command.ts";
 import { FinishTodos } from "../protocol/resources.ts";
 import { UsageError } from "./usage.ts";
 
@@ -19,6 +20,12 @@ const isOrigin = (text: string): boolean =>
   text === "*" || (text !== "null" && URL.canParse(text) && new URL(text).origin === text);
 const Origin = z.string().refine(isOrigin, "an origin is written like https://example.com, with no path");
 const VariableName = z.string().regex(/^[^\s=]+$/, "it takes the names of variables, not their values");
+
+/** Never relative: the session's folder would then choose what runs. */
+const AcpCommand = z.string().check((context) => {
+  const problem = commandProblem(context.value);
+  if (problem !== null) context.issues.push({ code: "custom", message: problem, input: context.value });
+});
 
 /** What a config file may say. Each key is a flag in camelCase and a `FRANCA_` variable in capitals. */
 export const Settings = z.strictObject({
@@ -45,14 +52,20 @@ export const Settings = z.strictObject({
   /** What sessions do about open todos that say nothing of it themselves. */
   finishTodos: FinishTodos,
   builtin: BuiltinConfig,
+  /** The command line of agent `acp`, for sessions that name none. */
+  acpCommand: AcpCommand,
   plugins: z.array(z.union([z.string().min(1), z.tuple([z.string().min(1), z.record(z.string(), z.unknown())])])),
 });
 export type Settings = z.infer<typeof Settings>;
 
-export type LoadedSettings = Omit<Settings, "token" | "tokenFile" | "watchdogMs" | "builtin" | "defaultAgent"> & {
+export type LoadedSettings = Omit<
+  Settings,
+  "token" | "tokenFile" | "watchdogMs" | "builtin" | "defaultAgent" | "acpCommand"
+> & {
   /** Null: as chosen before, else the only one that can run. */
   readonly defaultAgent: string | null;
   readonly builtin: BuiltinSettings;
+  readonly acpCommand: string | null;
   /** The folder of the config file: plugins are found from there. */
   readonly configFolder: string;
   /** As named by its owner; null for the data folder's own, `false` for none. */
@@ -92,6 +105,7 @@ export async function loadSettings({ flags, env }: LoadOptions): Promise<LoadedS
     opencodeDeltas: given.opencodeDeltas ?? "today",
     finishTodos: given.finishTodos ?? false,
     builtin: given.builtin ?? {},
+    acpCommand: given.acpCommand ?? null,
     plugins: given.plugins ?? [],
     configFolder: file === null ? process.cwd() : dirname(file),
   };

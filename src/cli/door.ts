@@ -1,6 +1,7 @@
 /** How a command reaches sessions: through a daemon where there is one, else by opening the data folder itself. */
 import { randomUUID } from "node:crypto";
-import { type Command, Option } from "commander";
+import { type Command, InvalidArgumentError, Option } from "commander";
+import { ACP_AGENT, COMMAND_VARIABLE, commandProblem } from "../core/acp-command.ts";
 import { BASE_URL_VARIABLE } from "../core/base-url.ts";
 import { defined } from "../core/defined.ts";
 import type { Attachment, PermissionReply } from "../protocol/commands.ts";
@@ -108,7 +109,7 @@ type Remote = Pick<LoadedSettings, "token" | "data"> & { readonly url: string };
 
 export async function openDoor({ flags, env, stop }: OpenDoorOptions): Promise<Door> {
   const settings = await loadSettings({ flags, env });
-  const sessionEnv = sessionEnvOf(flags.baseUrl);
+  const sessionEnv = sessionEnvOf(flags);
   const url = await addressOf(settings, { flags, env });
   if (url !== null) return { ...(await openRemote({ ...settings, url })), sessionEnv };
   refuseInsideSession(env);
@@ -134,9 +135,28 @@ export function namedServer({ server, attach }: Readonly<Record<string, unknown>
   return typeof attach === "string" ? attach : undefined;
 }
 
-/** `--base-url` belongs to the session, wherever it runs: the builtin agent reads it from there. */
-const sessionEnvOf = (baseUrl: unknown): Record<string, string> =>
-  typeof baseUrl === "string" ? { [BASE_URL_VARIABLE]: baseUrl } : {};
+/** `--base-url` and `--command` belong to the session, wherever it runs: the agent reads them from there. */
+const sessionEnvOf = ({ baseUrl, command }: Readonly<Record<string, unknown>>): Record<string, string> => ({
+  ...(typeof baseUrl === "string" ? { [BASE_URL_VARIABLE]: baseUrl } : {}),
+  ...(typeof command === "string" ? { [COMMAND_VARIABLE]: command } : {}),
+});
+
+/** `--command`, for the agent `acp`. */
+export const commandOption = (): Option =>
+  new Option("--command <line>", "the ACP agent to start, as you would type it; chooses agent acp").argParser(
+    (line: string) => {
+      const problem = commandProblem(line);
+      if (problem !== null) throw new InvalidArgumentError(`${problem}.`);
+      return line;
+    },
+  );
+
+/** The agent that was named: `--command` names `acp`. */
+export function namedAgent({ agent, command }: { agent?: string; command?: string }): string | undefined {
+  if (command === undefined) return agent;
+  if (agent === undefined || agent === ACP_AGENT) return ACP_AGENT;
+  throw new UsageError(`--command starts an agent of your own over ACP; it does not go with --agent ${agent}.`);
+}
 
 /** The data folder is its user's, like the token in it: an agent that calls us was given neither. */
 export function refuseInsideSession({ FRANCA_SESSION_ID: session = "" }: NodeJS.ProcessEnv): void {

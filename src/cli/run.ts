@@ -10,7 +10,7 @@ import { PermissionMode } from "../protocol/events.ts";
 import type { CreateSession, SessionSummary } from "../protocol/resources.ts";
 import type { AnswerRule } from "./answering.ts";
 import { type LoadedSettings, loadSettings } from "./config.ts";
-import { addDoorOptions, type Door, openDoor } from "./door.ts";
+import { addDoorOptions, commandOption, type Door, namedAgent, openDoor } from "./door.ts";
 import { placeOptions, programName } from "./invocation.ts";
 import { sessionLink } from "./open.ts";
 import { formats, JSON_RESULT, type Output, openFormat, TERMINAL } from "./output.ts";
@@ -23,6 +23,7 @@ import { CommandError, UsageError } from "./usage.ts";
 
 interface RunFlags {
   readonly agent?: string;
+  readonly command?: string;
   readonly model?: string;
   readonly variant?: string;
   readonly mode?: string;
@@ -50,6 +51,7 @@ export function define(command: Command): void {
     command
       .argument("[prompt...]", "what to ask; standard input is added to it, or read instead when absent or `-`")
       .option("-a, --agent <agent>", "the agent (default: the configured one, else the only one that can run)")
+      .addOption(commandOption())
       .option("-m, --model <model>", "the agent's model (default: as the agent is configured)")
       .option("--variant <variant>", "the model's variant or effort")
       .option("-d, --dir <folder>", "the folder the agent works in", ".")
@@ -85,6 +87,7 @@ Examples:
   $ franca run -a claude "Read README.md and add a line at the end"
   $ franca run -c "Now run the tests"
   $ git diff | franca run -a codex "Review this change"
+  $ franca run --command "my-agent --acp" "What is in this folder?"
   $ franca run --json "What is in this folder?" | jq -r .text
 
 Exit codes: 0 completed, 1 otherwise, 2 wrong usage, 130 after Ctrl-C.`,
@@ -97,7 +100,8 @@ function parseUrl(text: string): string {
   throw new InvalidArgumentError("It must be an address like http://127.0.0.1:8000.");
 }
 
-async function run(words: readonly string[], flags: RunFlags): Promise<void> {
+async function run(words: readonly string[], given: RunFlags): Promise<void> {
+  const flags = { ...given, ...defined({ agent: namedAgent(given) }) };
   const attachments = attachmentsFrom(flags);
   const prompt = await promptText(words);
   const settings = await loadSettings({ flags: { ...flags }, env: process.env });
@@ -194,9 +198,10 @@ async function newSession(
 /** The session to continue; null for a new one. An id that only the agent knows is taken over under an id of ours. */
 async function formerSession(door: Door, flags: RunFlags): Promise<SessionSummary | null> {
   const { resume } = flags;
-  if (flags.continue === true) return lastSession(door, flags);
-  if (resume === undefined) return null;
+  if (flags.continue !== true && resume === undefined) return null;
   if (flags.baseUrl !== undefined) throw new UsageError("--base-url is for a new session; this one keeps its own.");
+  if (flags.command !== undefined) throw new UsageError("--command is for a new session; this one keeps its own.");
+  if (resume === undefined) return lastSession(door, flags);
   const known = await findSession(door, resume);
   if (known !== null || flags.agent !== undefined) return known;
   throw new ApiError(

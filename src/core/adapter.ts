@@ -1,6 +1,6 @@
 /** What an agent's adapter is: one fold for both directions, and data that says how to reach the agent. */
 import { type AgentEnvironment, type Credentials, variablesOf } from "./agent-environment.ts";
-import type { AdapterInput, Send } from "./agent-io.ts";
+import type { AdapterInput, Exit, Send } from "./agent-io.ts";
 import type { Binary } from "./binary.ts";
 import type { AgentMode, Capabilities, ModelSource } from "./capabilities.ts";
 import type { Fold } from "./fold.ts";
@@ -20,6 +20,8 @@ export interface AdapterDefinition<Line, State> {
   readonly deltas?: DeltaLines<State>;
   /** When the adapter wants a `tick`, because an answer is overdue then; null, or absent, when it waits for none. */
   readonly wakeAt?: (state: State) => number | null;
+  /** Why its process ended, where the adapter knows more than the process: the sentence that users see. */
+  readonly explain?: (state: State, exit: Exit) => Pick<Exit, "message" | "error_code"> | null;
   readonly launch: (options: LaunchOptions) => Launch;
   readonly capabilities: Capabilities;
   readonly binary?: Binary;
@@ -85,6 +87,8 @@ export interface Adapter {
 export interface RunningAdapter {
   readonly step: (input: AdapterInput<unknown>) => readonly (Report | Send)[];
   readonly wakeAt: () => number | null;
+  /** The exit with its reason, where the adapter knows it. */
+  readonly explain: (exit: Exit) => Exit;
   readonly deltas: {
     readonly varying: readonly (readonly string[])[];
     readonly next: (source: string, cuts: readonly number[]) => boolean;
@@ -116,7 +120,7 @@ export function defineAdapter<Line, State>(definition: AdapterDefinition<Line, S
 }
 
 function openAdapter<Line, State>(definition: AdapterDefinition<Line, State>): RunningAdapter {
-  const { adapter, agent, wakeAt, deltas } = definition;
+  const { adapter, agent, wakeAt, deltas, explain } = definition;
   const state = adapter.start();
   const isKnown = (input: AdapterInput<unknown>): input is AdapterInput<Line> =>
     input.type !== "line" || definition.isNative(input.line);
@@ -128,6 +132,7 @@ function openAdapter<Line, State>(definition: AdapterDefinition<Line, State>): R
       return [unparsed({ agent, line: input.line })];
     },
     wakeAt: () => wakeAt?.(state) ?? null,
+    explain: (exit) => ({ ...exit, ...explain?.(state, exit) }),
     deltas:
       deltas === undefined
         ? null

@@ -125,13 +125,15 @@ function stepSession(state: State, input: SessionInput): SessionOutput {
       hear(state, work, input);
       say(state, work, { type: "connected", folder: input.options.folder, at: input.at });
       break;
-    case "disconnected":
+    case "disconnected": {
       work.line = record(state, work, { from: "process", native: { exit: input.exit } });
+      const exit = state.running.explain(input.exit);
       hear(state, work, input);
       // The next connection is a new conversation: the adapter starts afresh and shakes hands again.
       state.running = state.adapter.open();
-      say(state, work, { type: "disconnected", exit: input.exit, at: input.at });
+      say(state, work, { type: "disconnected", exit, at: input.at });
       break;
+    }
     case "tick":
       hear(state, work, input);
       say(state, work, input);

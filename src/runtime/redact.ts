@@ -13,7 +13,8 @@ const SHORTEST = 8;
 const KEY_LIKE = /(^|_)(API_?KEY|KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS?|AUTH|COOKIE|PRIVATE)(_|$)/i;
 
 /** Names of variables that hold no secret: replacing a model's name in every event would help nobody. */
-const PLAIN_NAME = /(^|_)(MODEL|MODE|ENV|LEVEL|REGION|PROFILE|HOST|PORT|USER|NAME|VERSION|LANG|DIR|PATH|HOME|TERM)$/i;
+const PLAIN_NAME =
+  /(^|_)(MODEL|MODE|ENV|LEVEL|REGION|PROFILE|HOST|PORT|USER|NAME|VERSION|LANG|DIR|PATH|HOME|TERM|COMMAND)$/i;
 
 export interface Redactor {
   /** Whether a text has anything to redact in it. */

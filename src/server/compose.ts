@@ -4,6 +4,7 @@ import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { withCommand } from "../adapters/acp/generic.ts";
 import { adapters } from "../adapters/index.ts";
 import { type BuiltinSettings, createBuiltinAgent, historyFrom, removeOutputs } from "../builtin/index.ts";
 import { MOCK } from "../core/default-agent.ts";
@@ -45,6 +46,8 @@ export interface RuntimeSettings {
   /** The agent of sessions that name none; absent or null: as chosen before, else the only one that can run. */
   readonly defaultAgent?: string | null;
   readonly builtin?: BuiltinSettings;
+  /** The command line of agent `acp`, for sessions that name none. */
+  readonly acpCommand?: string | null;
   readonly plugins?: readonly PluginEntry[];
   /** Where plugins are found from. */
   readonly configFolder?: string;
@@ -78,7 +81,7 @@ export async function openRuntime(options: OpenRuntime): Promise<Sessions> {
     entries.length === 0 ? null : await openPlugged({ entries, base: configFolder, logger, address, rendering });
   const outputs = join(data, "outputs");
   const sessions: Sessions = await openSessions({
-    adapters,
+    adapters: options.acpCommand == null ? adapters : withCommand(adapters, options.acpCommand),
     inProcess: {
       mock: createMock(),
       builtin: createBuiltinAgent({

@@ -44,6 +44,8 @@ test.each([
   [{}, {}, { port: "many" }, /^--port: .* from 0 to 65535/],
   [{}, {}, { corsAllowOrigin: ["example.com"] }, /^--cors-allow-origin: .*https:/],
   [{}, {}, { corsAllowOrigin: ["https://example.com/"] }, /^--cors-allow-origin: .*https:/],
+  [{ "franca.config.json": '{ "acpCommand": "./agent" }' }, {}, {}, /`acpCommand`: \.\/agent is relative/],
+  [{}, { FRANCA_ACP_COMMAND: " " }, {}, /^FRANCA_ACP_COMMAND: .*no program/],
   [{}, { FRANCA_PASS_ENV: "A=B" }, {}, /^FRANCA_PASS_ENV: .*names/],
   [{}, {}, { watchdogMs: "1" }, /^--watchdog-ms: /],
   [{}, { FRANCA_CONFIG: "/no/such/file.json" }, {}, /\/no\/such\/file\.json does not exist/],

@@ -2,7 +2,12 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { openAcp, play } from "../support/acp-live.ts";
+import { acpAgents } from "../../src/adapters/acp/agents/index.ts";
+import { withCommand } from "../../src/adapters/acp/generic.ts";
+import { adapterFor } from "../../src/adapters/index.ts";
+import { promptId, sessionId } from "../../src/protocol/ids.ts";
+import { type AcpLive, fakeCommand, openAcp, play } from "../support/acp-live.ts";
+import { plainOptions } from "../support/launch-options.ts";
 import { eventsAfter, wholeLog } from "../support/sessions.ts";
 
 test("an edit that was approved is written, and asked about once", async () => {
@@ -134,6 +139,34 @@ test("a program that is missing, wants a login, or is no ACP agent is named in t
   const end = (await play(acp, other, { steps: ["say x"] })).end;
   expect(end).toMatchObject({ reason: "error", evidence: "exit", error: { code: "agent_exited" } });
   expect(JSON.stringify(end.error?.details)).toContain("why");
+  expect(end.error?.message).toMatch(/^sh -c 'echo hello; .* ended with code 2 before it answered initialize.*why$/s);
+});
+
+test("a program that never answers is stopped, and the error has its command and its stderr", () => {
+  const adapter = adapterFor("acp")?.open();
+  const options = { ...plainOptions, env: { FRANCA_ACP_COMMAND: "my-agent --key sk-123" } };
+  adapter?.step({ type: "connected", first: true, options, at: 0 });
+  const prompt = { text: "Hi", attachments: [], prompt_id: promptId("p") };
+  adapter?.step({ type: "command", command: { type: "prompt", prompt }, at: 1 });
+  expect(adapter?.wakeAt()).toBe(30_000);
+  expect(adapter?.step({ type: "tick", at: 30_000 })).toEqual([{ type: "send.signal", signal: "kill" }]);
+  const stderr = { head: "usage: my-agent <file>\n", tail: "", total_lines: 1, truncated: false };
+  expect(adapter?.explain({ code: null, signal: "SIGKILL", stderr })).toMatchObject({
+    message:
+      "my-agent --key … has not answered initialize within 30 s: it may be no ACP agent. Its stderr: usage: my-agent <file>",
+    error_code: "timeout",
+  });
+});
+
+test("a configured command is that of sessions that name none", async () => {
+  const named = async (acp: AcpLive) => {
+    await acp.sessions.create(sessionId("plain"), { agent: "acp", directory: acp.work });
+    return play(acp, sessionId("plain"), { steps: ["say Here."] });
+  };
+  expect((await named(await openAcp({ adapters: withCommand(acpAgents, fakeCommand) }))).text).toBe("Here.");
+  const { end } = await named(await openAcp());
+  expect(end).toMatchObject({ reason: "error", error: { code: "invalid_request" } });
+  expect(end.error?.message).toContain('--command "my-agent --acp"');
 });
 
 test("an image of a prompt is sent as one", async () => {

@@ -1,8 +1,15 @@
 /** What an ACP agent tries through the files and terminals of its client, and does not get. */
 import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { dirname, join } from "node:path";
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { loadSettings } from "../../src/cli/config.ts";
 import { type AcpLive, openAcp, play } from "../support/acp-live.ts";
+import { temporaryFolder } from "../support/folders.ts";
+
+afterEach(() => {
+  vi.unstubAllEnvs();
+  vi.restoreAllMocks();
+});
 
 const secret = (acp: AcpLive): string => {
   const file = join(acp.folder, "secret.txt");
@@ -129,4 +136,40 @@ test("in a folder that is not trusted an agent that takes something from it is n
   const { end } = await play(acp, known, { steps: ["say x"] });
   expect(end.error).toMatchObject({ code: "folder_not_trusted" });
   expect(end.error?.message).toContain(".gemini");
+});
+
+describe("the command of a user's own agent", () => {
+  const hostile = (acp: AcpLive): string => {
+    const marker = join(acp.work, "ran");
+    const program = `#!/bin/sh\ntouch ${marker}\n`;
+    mkdirSync(join(acp.work, "node_modules/.bin"), { recursive: true });
+    for (const name of ["agent", "node_modules/.bin/agent"]) {
+      writeFileSync(join(acp.work, name), program, { mode: 0o755 });
+    }
+    return marker;
+  };
+
+  test.each(["./agent --acp", "node_modules/.bin/agent", "../work/agent", "agent"])(
+    "%s is not looked up in the session's folder",
+    async (command) => {
+      const acp = await openAcp();
+      const marker = hostile(acp);
+      vi.stubEnv("PATH", `.:${join(acp.work, "node_modules/.bin")}:${process.env.PATH}`);
+      const id = await acp.create("relative", { env: { FRANCA_ACP_COMMAND: command } }).catch(() => null);
+      if (id !== null) expect((await play(acp, id, { steps: ["say x"] })).end.reason).toBe("error");
+      expect(existsSync(marker)).toBe(false);
+    },
+  );
+
+  test("a config file or a variables file in the folder names no command", async () => {
+    const folder = temporaryFolder();
+    for (const name of ["franca.config.json", ".franca/franca.config.json", ".config/franca/franca.config.json"]) {
+      mkdirSync(dirname(join(folder, name)), { recursive: true });
+      writeFileSync(join(folder, name), '{ "acpCommand": "/bin/false" }');
+    }
+    writeFileSync(join(folder, ".env"), "FRANCA_ACP_COMMAND=/bin/false\n");
+    vi.spyOn(process, "cwd").mockReturnValue(folder);
+    const { acpCommand } = await loadSettings({ flags: {}, env: { XDG_CONFIG_HOME: temporaryFolder() } });
+    expect(acpCommand).toBeNull();
+  });
 });

@@ -5,6 +5,7 @@ import { isAcpLine } from "../../dialects/acp-guard.ts";
 import { isShape, shapeOf } from "../../dialects/shape.ts";
 import type { PermissionMode } from "../../protocol/events.ts";
 import type { AcpAgent } from "./definition.ts";
+import { explain } from "./handshake.ts";
 import { launchOf } from "./launch.ts";
 import type { Quirks } from "./quirks.ts";
 import { route } from "./route.ts";
@@ -13,14 +14,16 @@ import { acpFold, wakeAt } from "./translate.ts";
 export function defineAcpAgent(definition: AcpAgent): Adapter {
   const { agent, name, info, quirks = {}, folderFiles, can } = definition;
   const { binary, environment, credentials, modes, trial, resumeCommand } = definition;
+  const launch = launchOf(definition);
   return defineAdapter({
     agent,
     name,
     isNative: isAcpLine,
     recognises: (value) => isHello(value, (hello) => isOf(info, hello)),
-    adapter: acpFold(quirks),
+    adapter: acpFold({ quirks, launch }),
     wakeAt,
-    launch: launchOf(definition),
+    explain,
+    launch,
     capabilities: { ...common, permissionModes: permissionModes(quirks), ...can },
     folder: { lookFor: folderFiles },
     route,

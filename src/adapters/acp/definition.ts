@@ -2,7 +2,7 @@
 import type { AgentEnvironment, Credentials } from "../../core/agent-environment.ts";
 import type { Binary } from "../../core/binary.ts";
 import type { AgentMode, Capabilities } from "../../core/capabilities.ts";
-import type { LaunchOptions } from "../../core/launch.ts";
+import type { Launch, LaunchOptions } from "../../core/launch.ts";
 import type { Trial } from "../../core/trial.ts";
 import type { Quirks } from "./quirks.ts";
 
@@ -13,6 +13,8 @@ export interface AcpAgent {
   readonly info: string | ((hello: Readonly<Record<string, unknown>>) => boolean);
   /** After the program's own name. */
   readonly args: readonly string[] | ((options: LaunchOptions) => readonly string[]);
+  /** The whole command line, for one whose program is not the same for everybody; it wins over `binary` and `args`. */
+  readonly programOf?: (options: LaunchOptions) => Extract<Launch, { kind: "refused" }> | readonly string[];
   /** Variables that every process of it gets. */
   readonly env?: Readonly<Record<string, string>>;
   readonly binary?: Binary;

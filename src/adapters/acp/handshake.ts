@@ -1,6 +1,6 @@
 /** From a fresh connection to a session that takes prompts: initialize; new, load, resume or fork; settings. */
 import { ACP_VERSION, AUTH_REQUIRED } from "../../core/acp.ts";
-import type { AdapterInput, Send } from "../../core/agent-io.ts";
+import type { AdapterInput, Exit, Send } from "../../core/agent-io.ts";
 import { defined } from "../../core/defined.ts";
 import type { LaunchOptions, McpServer } from "../../core/launch.ts";
 import type { Report } from "../../core/report.ts";
@@ -15,8 +15,13 @@ import { failureInfo } from "./turns.ts";
 
 type Connected = Extract<AdapterInput<unknown>, { type: "connected" }>;
 
-export function onConnected(state: State, quirks: Quirks, { options, at }: Connected): Send[] {
-  Object.assign(state, { ...start(quirks), at, turnAt: at, options, phase: "initializing" });
+interface Known {
+  readonly quirks: Quirks;
+  readonly command: string;
+}
+
+export function onConnected(state: State, { quirks, command }: Known, { options, at }: Connected): Send[] {
+  Object.assign(state, { ...start(quirks), at, turnAt: at, options, command, phase: "initializing" });
   state.rpc.prefix = `${options.session_id}:`;
   return [
     ask(state, {
@@ -142,8 +147,32 @@ function announce(state: State, id: string): Report[] {
   return [{ type: "session", native_session_id: id, metadata, ...defined({ mode: mode ?? undefined }) }];
 }
 
+const STDERR_SHOWN = 600;
+
+type Explanation = Pick<Exit, "message" | "error_code">;
+
+/** It ended before it answered `initialize`, or was stopped because it did not: its command and its words are named. */
+export function explain({ phase, command }: State, { code, signal, message, stderr }: Exit): Explanation | null {
+  // An exit with a message has its reason already: the program is missing, for example.
+  if ((phase !== "initializing" && phase !== "overdue") || message !== undefined) return null;
+  const how = signal === null ? `with code ${code}` : `by signal ${signal}`;
+  const what =
+    phase === "overdue"
+      ? `has not answered initialize within ${INITIALIZE_TIMEOUT_MS / 1_000} s`
+      : `ended ${how} before it answered initialize`;
+  const said = stderr === undefined ? "" : ` Its stderr: ${(stderr.tail || stderr.head).trim().slice(-STDERR_SHOWN)}`;
+  return {
+    message: `${command} ${what}: it may be no ACP agent.${said}`,
+    error_code: phase === "overdue" ? "timeout" : "agent_exited",
+  };
+}
+
 export function onOpenFailed(state: State, failure: RpcFailure): (Report | Send)[] {
   if (!isLive(state)) return failure.kind === "closed" ? [] : [openError(state, failure, false)];
+  if (failure.kind === "timeout" && state.phase === "initializing") {
+    state.phase = "overdue";
+    return [{ type: "send.signal", signal: "kill" }];
+  }
   const waited = state.waiting.length > 0;
   state.waiting = [];
   state.phase = "failed";
@@ -159,7 +188,7 @@ export function onOpenFailed(state: State, failure: RpcFailure): (Report | Send)
 function openError(state: State, failure: RpcFailure, fatal: boolean): Extract<Report, { type: "error" }> {
   const info = failureInfo(failure);
   if (failure.kind === "timeout") {
-    const message = `The agent has not answered: ${failure.message}. Its command may be no ACP agent.`;
+    const message = `${state.command} has not answered: ${failure.message}.`;
     return { type: "error", message, code: "timeout", fatal };
   }
   if (failure.code !== AUTH_REQUIRED) return { type: "error", ...info, fatal };

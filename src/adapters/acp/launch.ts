@@ -3,7 +3,7 @@ import type { Launch, LaunchOptions } from "../../core/launch.ts";
 import type { AcpAgent } from "./definition.ts";
 
 export const launchOf =
-  ({ agent, name, args, env, binary, quirks }: AcpAgent) =>
+  ({ agent, name, args, env, binary, quirks, programOf }: AcpAgent) =>
   (options: LaunchOptions): Launch => {
     const { folder, permission_mode, system_prompt, mcp } = options;
     if (folder?.trusted === false && folder.found.length > 0) {
@@ -24,12 +24,32 @@ export const launchOf =
       const message = `The MCP server ${unusable[0]} needs a command or a url.`;
       return { kind: "refused", code: "invalid_request", message };
     }
-    const command = options.binary ?? binary?.name ?? agent;
+    const words = programOf?.(options) ?? [
+      options.binary ?? binary?.name ?? agent,
+      ...(typeof args === "function" ? args(options) : args),
+    ];
+    if ("kind" in words) return words;
+    const [command = agent, ...rest] = words;
     return {
       kind: "process",
       command,
-      args: typeof args === "function" ? args(options) : args,
+      args: rest,
       env: { ...env, ...options.env, ...folder?.gitEnvironment },
       lifetime: "session",
     };
   };
+
+/** The command line as a person would write it, for errors; without the values of options that name a secret. */
+export function commandLine(launch: Launch): string {
+  if (launch.kind !== "process") return "The agent";
+  const words = [launch.command, ...launch.args].map((word) => (typeof word === "string" ? word : word.file));
+  return words.map((word, index) => shown(word, words[index - 1] ?? "")).join(" ");
+}
+
+const SECRET = /^-.*(key|token|secret|passw|auth|credential)/i;
+
+function shown(word: string, before: string): string {
+  if (SECRET.test(before) && !before.includes("=") && !word.startsWith("-")) return "…";
+  if (SECRET.test(word)) return word.replace(/=.*/s, "=…");
+  return /^[\w./:=@+-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+}

@@ -86,7 +86,10 @@ export interface State {
   readonly quirks: Quirks;
   readonly rpc: RpcState<Purpose>;
   options: LaunchOptions | null;
-  phase: "none" | "initializing" | "opening" | "ready" | "failed";
+  /** The agent's command line, for errors. */
+  command: string;
+  /** `overdue`: it has not answered `initialize` in time and is being stopped. */
+  phase: "none" | "initializing" | "overdue" | "opening" | "ready" | "failed";
   version: number;
   /** The answer to `initialize`, and what the session was opened with. */
   agent: Readonly<Record<string, unknown>>;
@@ -128,6 +131,7 @@ export const start = (quirks: Quirks): State => ({
   quirks,
   rpc: startRpc({ prefix: "", versioned: true }),
   options: null,
+  command: "",
   phase: "none",
   version: 1,
   agent: {},

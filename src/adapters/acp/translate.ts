@@ -1,6 +1,7 @@
 /** The Agent Client Protocol → reports. One fold for every agent that speaks it; their quirks are data. */
 import type { AdapterInput, Send } from "../../core/agent-io.ts";
 import { type Fold, unreachable } from "../../core/fold.ts";
+import type { Launch, LaunchOptions } from "../../core/launch.ts";
 import type { Report } from "../../core/report.ts";
 import { itemHead } from "../../core/report-builders.ts";
 import { disconnect, expire, hear, isRpcLine, nextExpiry, overhear, type RpcFailure } from "../../core/rpc.ts";
@@ -13,6 +14,7 @@ import { encode, flush, onAttached } from "./encode.ts";
 import { onExtension } from "./extensions.ts";
 import { onConnected, onInitialized, onOpened, onOpenFailed } from "./handshake.ts";
 import { onHostResponse, onHostResult } from "./host.ts";
+import { commandLine } from "./launch.ts";
 import type { Quirks } from "./quirks.ts";
 import { onHostReply, onRequest, onWithdrawn } from "./requests.ts";
 import { nextKey, type Purpose, type State, start } from "./state.ts";
@@ -20,7 +22,12 @@ import { endQuiet, onFailure, onResult, quietAt, userItem } from "./turns.ts";
 import { onUpdate } from "./updates.ts";
 import { beginTurn } from "./work.ts";
 
-export const acpFold = (quirks: Quirks): Fold<AdapterInput<AcpLine>, Report | Send, State> => ({
+interface Known {
+  readonly quirks: Quirks;
+  readonly launch: (options: LaunchOptions) => Launch;
+}
+
+export const acpFold = ({ quirks, launch }: Known): Fold<AdapterInput<AcpLine>, Report | Send, State> => ({
   start: () => start(quirks),
   step(state, input) {
     switch (input.type) {
@@ -30,7 +37,7 @@ export const acpFold = (quirks: Quirks): Fold<AdapterInput<AcpLine>, Report | Se
       case "command":
         return encode(state, input);
       case "connected":
-        return onConnected(state, quirks, input);
+        return onConnected(state, { quirks, command: commandLine(launch(input.options)) }, input);
       case "disconnected":
         return disconnect(state.rpc).flatMap(({ context, failure }) => onFailed(state, context, failure));
       case "tick":
