@@ -3,60 +3,11 @@ import { existsSync, readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, extname, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
-import { z } from "zod";
-import { BuiltinConfig, type BuiltinSettings } from "../builtin/config.ts";
-import { commandProblem } from "../core/acp-command.ts";
-import { FinishTodos } from "../protocol/resources.ts";
+import type { BuiltinSettings } from "../builtin/config.ts";
+import type { PartialSettings as Partly, Settings } from "./settings-schema.ts";
 import { UsageError } from "./usage.ts";
 
 export const DEFAULT_PORT = 7717;
-const MAX_WATCHDOG_MS = 7 * 86_400_000;
-
-const PORT = "a port is a whole number from 0 to 65535";
-const WATCHDOG = "it is a whole number of milliseconds, from 100 to a week";
-
-/** As browsers send it: anything else would never match, and nobody would know why. */
-const isOrigin = (text: string): boolean =>
-  text === "*" || (text !== "null" && URL.canParse(text) && new URL(text).origin === text);
-const Origin = z.string().refine(isOrigin, "an origin is written like https://example.com, with no path");
-const VariableName = z.string().regex(/^[^\s=]+$/, "it takes the names of variables, not their values");
-
-/** Never relative: the session's folder would then choose what runs. */
-const AcpCommand = z.string().check((context) => {
-  const problem = commandProblem(context.value);
-  if (problem !== null) context.issues.push({ code: "custom", message: problem, input: context.value });
-});
-
-/** What a config file may say. Each key is a flag in camelCase and a `FRANCA_` variable in capitals. */
-export const Settings = z.strictObject({
-  host: z.string().min(1),
-  port: z.number(PORT).int(PORT).min(0, PORT).max(65_535, PORT),
-  /** `false`: none, loopback only. */
-  token: z.union([z.string().min(1), z.literal(false)]),
-  /** A file that holds the token. */
-  tokenFile: z.string().min(1),
-  data: z.string().min(1),
-  store: z.enum(["sqlite", "memory"]),
-  durability: z.enum(["normal", "full"]),
-  corsAllowOrigin: z.array(Origin),
-  defaultAgent: z.string().min(1),
-  watchdogMs: z.number(WATCHDOG).int(WATCHDOG).min(100, WATCHDOG).max(MAX_WATCHDOG_MS, WATCHDOG),
-  passEnv: z.array(VariableName),
-  /** Absolute paths of folders whose settings, hooks, plugins and MCP servers agents may use. */
-  trustedFolders: z.array(z.string().startsWith("/", "a trusted folder is an absolute path")),
-  logLevel: z.enum(["silent", "error", "warn", "info", "debug"]),
-  /** The OpenCode surface also at the root. */
-  opencodeRoot: z.boolean(),
-  opencodeMessages: z.enum(["turn", "step"]),
-  opencodeDeltas: z.enum(["today", "legacy"]),
-  /** What sessions do about open todos that say nothing of it themselves. */
-  finishTodos: FinishTodos,
-  builtin: BuiltinConfig,
-  /** The command line of agent `acp`, for sessions that name none. */
-  acpCommand: AcpCommand,
-  plugins: z.array(z.union([z.string().min(1), z.tuple([z.string().min(1), z.record(z.string(), z.unknown())])])),
-});
-export type Settings = z.infer<typeof Settings>;
 
 export type LoadedSettings = Omit<
   Settings,
@@ -73,9 +24,6 @@ export type LoadedSettings = Omit<
   readonly watchdogMs: number | null;
 };
 
-const File = Settings.partial();
-type Partly = z.infer<typeof File>;
-
 export interface LoadOptions {
   /** As commander gives them; absent ones undefined. */
   readonly flags: Readonly<Record<string, unknown>>;
@@ -85,7 +33,7 @@ export interface LoadOptions {
 export async function loadSettings({ flags, env }: LoadOptions): Promise<LoadedSettings> {
   const file = configFileOf({ path: textOf(flags.config), env });
   const fromFile = file === null ? {} : await readConfigFile(file);
-  const given: Partly = [fromFile, fromEnvironment(env), fromFlags(flags)].map(withToken).reduce(override);
+  const given: Partly = [fromFile, await fromEnvironment(env), await fromFlags(flags)].map(withToken).reduce(override);
   if (typeof flags.token === "string") warnOfArguments();
   return {
     host: given.host ?? "127.0.0.1",
@@ -159,7 +107,8 @@ const configFolder = (env: NodeJS.ProcessEnv): string =>
 
 async function readConfigFile(file: string): Promise<Partly> {
   if (!existsSync(file)) throw new UsageError(`The config file ${file} does not exist.`);
-  return validate(File, await loadConfig(file), { source: file });
+  const { validateFile } = await schema();
+  return validateFile(await loadConfig(file), file);
 }
 
 function findConfigFile(env: NodeJS.ProcessEnv): string | null {
@@ -190,63 +139,80 @@ async function loadConfig(file: string): Promise<unknown> {
 
 type Key = keyof Settings;
 
-const numbers: ReadonlySet<Key> = new Set<Key>(["port", "watchdogMs"]);
-const switches: ReadonlySet<Key> = new Set<Key>(["opencodeRoot", "finishTodos"]);
-/** Too much for a flag or a variable. */
-const fileOnly: ReadonlySet<Key> = new Set<Key>(["builtin", "plugins", "trustedFolders"]);
-const lists: ReadonlySet<Key> = new Set<Key>(["corsAllowOrigin", "passEnv"]);
-const keys: readonly Key[] = Settings.keyof().options;
+/** How a setting is written in a flag or a variable. A text is taken as it is, without a schema to load. */
+type Form = "text" | "checked text" | "number" | "switch" | "list" | "file only";
+
+const forms: Readonly<Record<Key, Form>> = {
+  host: "text",
+  port: "number",
+  token: "text",
+  tokenFile: "text",
+  data: "text",
+  store: "checked text",
+  durability: "checked text",
+  corsAllowOrigin: "list",
+  defaultAgent: "text",
+  watchdogMs: "number",
+  passEnv: "list",
+  trustedFolders: "file only",
+  logLevel: "checked text",
+  opencodeRoot: "switch",
+  opencodeMessages: "checked text",
+  opencodeDeltas: "checked text",
+  finishTodos: "switch",
+  builtin: "file only",
+  acpCommand: "checked text",
+  plugins: "file only",
+};
+const isKey = (name: string): name is Key => Object.hasOwn(forms, name);
+const keys: readonly Key[] = Object.keys(forms).filter(isKey);
+
+const schema = () => import("./settings-schema.ts");
 
 export const variableOf = (key: Key): string => `FRANCA_${key.replaceAll(/[A-Z]/g, "_$&").toUpperCase()}`;
 const flagOf = (key: string): string => `--${key.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 
-function fromEnvironment(env: NodeJS.ProcessEnv): Partly {
+async function fromEnvironment(env: NodeJS.ProcessEnv): Promise<Partly> {
   const given: Partly = {};
   for (const key of keys) {
     const name = variableOf(key);
     const text = env[name];
-    if (text === undefined || text === "" || fileOnly.has(key)) continue;
-    Object.assign(given, validateOne({ key, value: fromText(key, text), source: name }));
+    if (text === undefined || text === "" || forms[key] === "file only") continue;
+    Object.assign(given, await valid({ key, value: fromText(key, text), source: name }));
   }
   return given;
 }
 
-function fromFlags(flags: Readonly<Record<string, unknown>>): Partly {
+async function fromFlags(flags: Readonly<Record<string, unknown>>): Promise<Partly> {
   const given: Partly = {};
   for (const key of keys) {
     const value = flags[key];
     // Commander says `true` for a token that only was not refused.
-    if (value === undefined || fileOnly.has(key) || (value === true && !switches.has(key))) continue;
+    if (value === undefined || forms[key] === "file only" || (value === true && forms[key] !== "switch")) continue;
     const typed = typeof value === "string" ? fromText(key, value) : value;
-    Object.assign(given, validateOne({ key, value: typed, source: flagOf(key) }));
+    Object.assign(given, await valid({ key, value: typed, source: flagOf(key) }));
   }
   return given;
 }
 
 function fromText(key: Key, text: string): unknown {
-  if (numbers.has(key)) return /^-?\d+$/.test(text) ? Number(text) : text;
-  if (switches.has(key))
-    return ["1", "true", "yes"].includes(text) || (["0", "false", "no"].includes(text) ? false : text);
-  if (!lists.has(key)) return text;
-  return text
-    .split(",")
-    .map((part) => part.trim())
-    .filter((part) => part !== "");
-}
-
-function validateOne({ key, value, source }: { key: Key; value: unknown; source: string }): Partly {
-  const result = Settings.shape[key].safeParse(value);
-  if (result.success) return { [key]: result.data };
-  throw new UsageError(`${source}: ${result.error.issues[0]?.message ?? "not valid"}`);
-}
-
-function validate<T extends z.ZodType>(schema: T, value: unknown, { source }: { source: string }): z.infer<T> {
-  const result = schema.safeParse(value);
-  if (result.success) return result.data;
-  const [issue] = result.error.issues;
-  if (issue?.code === "unrecognized_keys") {
-    throw new UsageError(`${source}: unknown key \`${issue.keys.join("`, `")}\`. Known: ${keys.join(", ")}.`);
+  switch (forms[key]) {
+    case "number":
+      return /^-?\d+$/.test(text) ? Number(text) : text;
+    case "switch":
+      return ["1", "true", "yes"].includes(text) || (["0", "false", "no"].includes(text) ? false : text);
+    case "list":
+      return text
+        .split(",")
+        .map((part) => part.trim())
+        .filter((part) => part !== "");
+    default:
+      return text;
   }
-  const path = issue?.path.join(".") ?? "";
-  throw new UsageError(`${source}: ${path === "" ? "" : `\`${path}\`: `}${issue?.message ?? "not valid"}`);
+}
+
+async function valid(given: { key: Key; value: unknown; source: string }): Promise<Partly> {
+  const { key, value } = given;
+  if (forms[key] === "text" && typeof value === "string" && value !== "") return { [key]: value };
+  return (await schema()).validateOne(given);
 }

@@ -8,7 +8,8 @@ import type { AgentSummary } from "../protocol/resources.ts";
 import { lint, universal } from "../rules/index.ts";
 import { openRuntime } from "../server/compose.ts";
 import { CHANGED, prepare, promptOf, README, serveModel } from "./doctor-trial.ts";
-import { type Door, embeddedDoor } from "./door.ts";
+import type { Door } from "./door.ts";
+import { embeddedDoor } from "./door-embedded.ts";
 import { nativeLines, runTurn } from "./one-turn.ts";
 
 /** A cold start of a large program on a slow machine takes its time. */

@@ -3,9 +3,12 @@ import { openHttp } from "../sdk/http.ts";
 import { type ConnectOptions, connect } from "../sdk/index.ts";
 import type { Door } from "./door.ts";
 import { sendKeys } from "./keys.ts";
+import { nodeFetch } from "./node-fetch.ts";
 
 export function remoteDoor(options: ConnectOptions & { readonly url: string; readonly data: string }): Door {
-  const client = connect(options);
+  const over = { ...options, fetch: nodeFetch };
+  const client = connect(over);
+  const http = openHttp(over);
   return {
     url: options.url,
     create: async (id, body) => (await client.create({ ...body, id })).created,
@@ -38,12 +41,12 @@ export function remoteDoor(options: ConnectOptions & { readonly url: string; rea
     update: (id, change) => client.session(id).update(change),
     fork: (id) => client.session(id).fork(),
     sessionEnv: {},
-    giveKeys: (id, agent) => sendKeys({ ...options, id, agent, env: process.env }),
+    giveKeys: (id, agent) => sendKeys({ ...options, http, id, agent, env: process.env }),
     agents: () => client.agents(),
     defaultAgent: async () => (await client.agents()).find(({ isDefault }) => isDefault === true)?.id ?? null,
     models: (agent) => client.models(agent),
     uninstall: async (agent) =>
-      void (await openHttp(options).request(`/v1/agents/${encodeURIComponent(agent)}/install`, { method: "DELETE" })),
+      void (await http.request(`/v1/agents/${encodeURIComponent(agent)}/install`, { method: "DELETE" })),
     install: (agent, body) => client.installAgent(agent, body),
     close: async () => {},
   };

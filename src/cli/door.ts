@@ -1,12 +1,10 @@
 /** How a command reaches sessions: through a daemon where there is one, else by opening the data folder itself. */
-import { randomUUID } from "node:crypto";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { ACP_AGENT, COMMAND_VARIABLE, commandProblem } from "../core/acp-command.ts";
 import { BASE_URL_VARIABLE } from "../core/base-url.ts";
 import { defined } from "../core/defined.ts";
 import type { Attachment, PermissionReply } from "../protocol/commands.ts";
 import type { UniversalEvent } from "../protocol/events.ts";
-import { sessionId } from "../protocol/ids.ts";
 import type {
   AgentSummary,
   CreatedSession,
@@ -20,8 +18,6 @@ import type {
   TrustList,
   UpdateSession,
 } from "../protocol/resources.ts";
-import type { Sessions } from "../runtime/session/contract.ts";
-import { allSessions } from "../runtime/session/every-session.ts";
 import { DEFAULT_PORT, type LoadedSettings, loadSettings } from "./config.ts";
 import { CommandError, UsageError } from "./usage.ts";
 
@@ -176,58 +172,6 @@ async function openRemote({ url, token, data }: Remote): Promise<Door> {
 
 async function openEmbedded({ settings, stop }: { settings: LoadedSettings; stop: StopLadder | null }): Promise<Door> {
   const { openRuntime } = await import("../server/compose.ts");
-  const sessions = await openRuntime({ ...settings, role: "embedded", stop });
-  return embeddedDoor(sessions);
-}
-
-const ALIVE_MS = 3_600_000;
-
-/** Sessions of this process, as commands see them. */
-export function embeddedDoor(sessions: Sessions): Door {
-  // An agent that is silent leaves nothing that would keep this process from ending in the middle of its turn.
-  const alive = setInterval(() => {}, ALIVE_MS);
-  async function* follow(id: string, query: FollowQuery): AsyncGenerator<UniversalEvent> {
-    for await (const group of sessions.follow(sessionId(id), query)) yield* group.events(query.after);
-  }
-  return {
-    url: null,
-    create: (id, options) => sessions.create(sessionId(id), options),
-    list: (filter) => allSessions(sessions, filter),
-    get: (id) => sessions.get(sessionId(id)),
-    prompt: (id, text, { attachments = [] } = {}) => sessions.prompt(sessionId(id), { text, attachments }),
-    update: (id, change) => sessions.update(sessionId(id), change),
-    fork: async (id) => {
-      const into = sessionId(randomUUID());
-      await sessions.fork(sessionId(id), into);
-      return into;
-    },
-    sessionEnv: {},
-    // The agent gets them from this process.
-    giveKeys: async () => {},
-    abort: (id, promptId) => sessions.abort(sessionId(id), { clearQueue: false, ...defined({ promptId }) }),
-    replyPermission: (id, permission, reply) => sessions.replyPermission(sessionId(id), permission, { reply }),
-    replyQuestion: (id, question, answers) => sessions.replyQuestion(sessionId(id), question, answers),
-    rejectQuestion: (id, question) => sessions.rejectQuestion(sessionId(id), question, {}),
-    stopContinuing: (id) => sessions.stopContinuing(sessionId(id)),
-    delete: (id) => sessions.delete(sessionId(id)),
-    prune: (options) => sessions.prune(options),
-    events: (id, page) => sessions.events(sessionId(id), page),
-    native: (id, page) => sessions.native(sessionId(id), page),
-    follow,
-    trust: async (directory) => ({
-      folders: sessions.trust.list(),
-      ...defined({ trusted: directory === undefined ? undefined : sessions.trust.isTrusted(directory) }),
-    }),
-    addTrust: (directory, options) => sessions.trust.add(directory, options),
-    removeTrust: async (directory) => void (await sessions.trust.remove(directory)),
-    agents: () => sessions.agents(),
-    defaultAgent: async () => sessions.defaultAgent(),
-    models: (agent) => sessions.models(agent),
-    uninstall: (agent) => sessions.uninstall(agent),
-    install: (agent, options) => sessions.install(agent, options),
-    close: () => {
-      clearInterval(alive);
-      return sessions.close();
-    },
-  };
+  const { embeddedDoor } = await import("./door-embedded.ts");
+  return embeddedDoor(await openRuntime({ ...settings, role: "embedded", stop }));
 }

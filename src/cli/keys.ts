@@ -2,16 +2,16 @@
  * A daemon that was started without the keys of this shell gets them for one session: only the keys that its agent
  * takes, and only when the daemon is proven to be this user's own, on this machine.
  */
-import { adapterFor } from "../adapters/index.ts";
-import { defined } from "../core/defined.ts";
 import type { MissingKeys } from "../protocol/resources.ts";
 import { daemonOf } from "../runtime/daemon/lock.ts";
 import { readToken } from "../runtime/data-folder.ts";
 import { check } from "../sdk/credential.ts";
-import { openHttp } from "../sdk/http.ts";
+import type { Http } from "../sdk/http.ts";
+import { nodeFetch } from "./node-fetch.ts";
 import { CommandError } from "./usage.ts";
 
 export interface KeyRequest {
+  readonly http: Http;
   readonly url: string;
   readonly token?: string | false | undefined;
   readonly data: string;
@@ -20,13 +20,15 @@ export interface KeyRequest {
   readonly env: NodeJS.ProcessEnv;
 }
 
-export async function sendKeys({ url, token, data, id, agent, env }: KeyRequest): Promise<void> {
-  const names = adapterFor(agent)?.credentials?.variables.filter((name) => (env[name] ?? "") !== "") ?? [];
-  if (names.length === 0) return;
-  const http = openHttp({ url, data, ...defined({ token }) });
+export async function sendKeys({ http, url, token, data, id, agent, env }: KeyRequest): Promise<void> {
   const path = `/v1/sessions/${encodeURIComponent(id)}/keys`;
   const { missing, credentialsAvailable } = await http.json<MissingKeys>(path);
-  const wanted = names.filter((name) => missing.includes(name));
+  const here = missing.filter((name) => (env[name] ?? "") !== "");
+  if (here.length === 0) return;
+  // Only what we know to be a key of this agent: a daemon may not ask for any variable it likes.
+  const { adapterFor } = await import("../adapters/index.ts");
+  const known = adapterFor(agent)?.credentials?.variables ?? [];
+  const wanted = here.filter((name) => known.includes(name));
   if (wanted.length === 0) return;
   if (await isOwnDaemon({ url, token, data })) {
     const keys = Object.fromEntries(wanted.map((name) => [name, env[name]]));
@@ -49,7 +51,7 @@ async function isOwnDaemon({ url, token, data }: Pick<KeyRequest, "url" | "token
   const secret = typeof token === "string" ? token : token === false ? null : readToken(data);
   if (secret === null) return false;
   try {
-    return await check(fetch, { url: address, base, token: secret, anyPort: false });
+    return await check(nodeFetch, { url: address, base, token: secret, anyPort: false });
   } catch {
     return false;
   }

@@ -1,5 +1,5 @@
 /** What `franca run` writes, by format: for a terminal, as universal events, or in any dialect we speak. */
-import { findProjection, projections } from "../projections/index.ts";
+import { projectionNames } from "../projections/names.ts";
 import type { UniversalEvent } from "../protocol/events.ts";
 
 export interface Output {
@@ -44,13 +44,14 @@ const UNIVERSAL = "universal";
 export const JSON_RESULT = "json";
 
 /** What `--format` takes. */
-export const formats: readonly string[] = [...new Set([TERMINAL, UNIVERSAL, ...projections.map(({ name }) => name)])];
+export const formats: readonly string[] = [...new Set([TERMINAL, UNIVERSAL, ...projectionNames])];
 
 /** Null when there is no such format. */
 export async function openFormat(format: string, options: OutputOptions): Promise<Output | null> {
   if (format === TERMINAL) return (await import("./output-text.ts")).openTextOutput(options);
   if (format === UNIVERSAL) return openUniversalOutput(options);
   if (format === JSON_RESULT) return (await import("./output-json.ts")).openJsonOutput(options);
+  const { findProjection } = await import("../projections/index.ts");
   const projection = findProjection(format);
   if (projection === undefined) return null;
   return (await import("./output-dialect.ts")).openDialectOutput(projection, options);

@@ -6,7 +6,8 @@ import { type Command, InvalidArgumentError, Option } from "commander";
 import { MOCK } from "../core/default-agent.ts";
 import { defined } from "../core/defined.ts";
 import { ApiError } from "../protocol/errors.ts";
-import { PermissionMode } from "../protocol/events.ts";
+import type { PermissionMode } from "../protocol/events.ts";
+import { permissionModes } from "../protocol/permission-modes.ts";
 import type { CreateSession, SessionSummary } from "../protocol/resources.ts";
 import type { AnswerRule } from "./answering.ts";
 import { type LoadedSettings, loadSettings } from "./config.ts";
@@ -66,7 +67,7 @@ export function define(command: Command): void {
       .option("--image <path>", "send a picture with the prompt (repeatable)", list)
       .option("--title <title>", "the session's title (default: the beginning of its first prompt)")
       .option("--mode <mode>", "the agent's mode")
-      .addOption(new Option("--permission-mode <mode>", "approval policy").choices(PermissionMode.options))
+      .addOption(new Option("--permission-mode <mode>", "approval policy").choices(permissionModes))
       .addOption(new Option("--auto-approve", "allow whatever the agent asks for").conflicts("deny"))
       .option("--deny", "reject whatever the agent asks for")
       .option("--trust", "trust the folder: the agent may use its settings, hooks, plugins and MCP servers")

@@ -64,9 +64,11 @@ export interface TrustQuestion {
 
 /** Asks before an agent is used in a folder for the first time. No answer, or no terminal, means a restricted start. */
 export async function settleTrust({ door, agent, directory, trust }: TrustQuestion): Promise<void> {
+  const canAsk = process.stdin.isTTY && process.stderr.isTTY;
+  if ((!trust && !canAsk) || (await door.trust(directory)).trusted === true) return;
   const { adapterFor } = await import("../adapters/index.ts");
-  if ((adapterFor(agent)?.folder ?? null) === null || (await door.trust(directory)).trusted === true) return;
-  if (!trust && !(process.stdin.isTTY && process.stderr.isTTY && (await confirmTrust(directory)))) return;
+  if ((adapterFor(agent)?.folder ?? null) === null) return;
+  if (!trust && !(await confirmTrust(directory))) return;
   try {
     await door.addTrust(directory, { force: false });
   } catch (error) {

@@ -1,12 +1,13 @@
 /** The universal events, version 1. Wire spelling is the TypeScript type: there is no renaming layer. */
 import { z } from "zod";
-import { EventId, ItemId, PermissionId, PromptId, QuestionId, SessionId, TurnId } from "./ids.ts";
+import { EventId, ItemId, PermissionId, PromptId, QuestionId, SessionId, TurnId } from "./id-schemas.ts";
 import { Item } from "./items.ts";
+import { permissionModes } from "./permission-modes.ts";
 
 /** RFC 3339, in UTC, with milliseconds. */
 const Time = z.iso.datetime({ precision: 3 });
 
-export const PermissionMode = z.enum(["default", "plan", "acceptEdits", "bypass"]);
+export const PermissionMode = z.enum(permissionModes);
 export type PermissionMode = z.infer<typeof PermissionMode>;
 
 export const Origin = z.enum(["user", "queue", "background", "agent"]);

@@ -3,6 +3,19 @@ export * from "./agents.ts";
 export * from "./commands.ts";
 export * from "./errors.ts";
 export * from "./events.ts";
-export * from "./ids.ts";
+export * from "./id-schemas.ts";
+export {
+  type CountedId,
+  type CountedKind,
+  eventId,
+  itemId,
+  itemNumber,
+  permissionId,
+  promptId,
+  questionId,
+  readId,
+  sessionId,
+  turnId,
+} from "./ids.ts";
 export * from "./items.ts";
 export * from "./resources.ts";

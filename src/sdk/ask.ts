@@ -1,6 +1,7 @@
 /** Sends a prompt and follows its turn across cuts: nothing is lost, nothing comes twice, and the prompt runs once. */
 import type { EndReason, ErrorInfo, UniversalEvent } from "../protocol/events.ts";
 import type { SentAttachment } from "../protocol/resources.ts";
+import type { FetchAnswer } from "./fetch.ts";
 import { followStream, type Http } from "./http.ts";
 import { readServerSentEvents } from "./sse.ts";
 
@@ -162,7 +163,7 @@ export async function sendPrompt({
   text,
   options,
   query = { include_raw: undefined },
-}: PromptRequest): Promise<{ promptId: string; response: Response }> {
+}: PromptRequest): Promise<{ promptId: string; response: FetchAnswer }> {
   const { attachments, delivery, idempotencyKey, signal } = options;
   const response = await http.request(path, {
     method: "POST",

@@ -4,6 +4,7 @@
  */
 import { ApiError } from "../protocol/errors.ts";
 import { defaultFolder, enclosingSession, isNode, lastDaemonIn, tokenIn } from "./data-folder.ts";
+import type { Fetch } from "./fetch.ts";
 
 export interface CredentialOptions {
   /** Without a trailing slash. */
@@ -12,7 +13,7 @@ export interface CredentialOptions {
   readonly token?: string | false | undefined;
   /** The data folder to look in; the user's own by default. */
   readonly data?: string | undefined;
-  readonly fetch: typeof globalThis.fetch;
+  readonly fetch: Fetch;
 }
 
 /** Something else listens where the daemon was expected; nothing was sent to it. */
@@ -48,7 +49,7 @@ interface Checking {
 }
 
 /** True when the daemon proved itself, false when it runs without a token; throws when it is not the daemon. */
-export async function check(fetch: typeof globalThis.fetch, { url, base, token, anyPort }: Checking): Promise<boolean> {
+export async function check(fetch: Fetch, { url, base, token, anyPort }: Checking): Promise<boolean> {
   const nonce = crypto.randomUUID();
   const response = await fetch(`${base}/v1/health?nonce=${nonce}`);
   const { port, proof } = answerOf(await response.text());

@@ -3,6 +3,7 @@ import { ApiError, type ErrorCode, errorStatus } from "../protocol/errors.ts";
 import { locate } from "./address.ts";
 import { findCredential, ImpostorError } from "./credential.ts";
 import { defaultFolder, isNode, processAt } from "./data-folder.ts";
+import type { Fetch, FetchAnswer, FetchInit } from "./fetch.ts";
 import { readServerSentEvents, type ServerSentEvent } from "./sse.ts";
 import { checkOptions, checkUrl, shown, UsageError } from "./usage.ts";
 
@@ -25,7 +26,7 @@ export interface ConnectOptions {
    */
   readonly start?: boolean | string | undefined;
   /** Instead of the platform's own. */
-  readonly fetch?: typeof globalThis.fetch | undefined;
+  readonly fetch?: Fetch | undefined;
 }
 
 export interface RequestOptions {
@@ -40,7 +41,7 @@ export interface RequestOptions {
 type Fields = Readonly<Record<string, string | number | boolean | undefined>>;
 
 export interface Http {
-  readonly request: (path: string, options?: RequestOptions) => Promise<Response>;
+  readonly request: (path: string, options?: RequestOptions) => Promise<FetchAnswer>;
   /** The answer as JSON; its shape is the route's promise. */
   readonly json: <T>(path: string, options?: RequestOptions) => Promise<T>;
 }
@@ -79,7 +80,7 @@ export function openHttp(options: ConnectOptions): Http {
     found = place();
     return found;
   };
-  const request = async (path: string, init: RequestOptions = {}): Promise<Response> => {
+  const request = async (path: string, init: RequestOptions = {}): Promise<FetchAnswer> => {
     const { method = "GET", body, headers, query = {}, signal = null } = init;
     try {
       const { base, token } = await current(path);
@@ -127,7 +128,7 @@ interface Target {
   readonly path: string;
 }
 
-async function send(fetch: typeof globalThis.fetch, { base, path }: Target, init: RequestInit): Promise<Response> {
+async function send(fetch: Fetch, { base, path }: Target, init: FetchInit): Promise<FetchAnswer> {
   return reach(base, () => fetch(`${base}${path}`, init), init.signal);
 }
 
@@ -155,7 +156,7 @@ const entriesOf = (fields: Fields): [string, string][] =>
     value === undefined ? [] : [[name, String(value)]],
   );
 
-async function problemOf(response: Response): Promise<ApiError> {
+async function problemOf(response: FetchAnswer): Promise<ApiError> {
   const text = await response.text().catch(() => "");
   const { code, detail } = parseProblem(text);
   if (code !== null) return new ApiError(code, detail);

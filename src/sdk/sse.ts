@@ -1,4 +1,5 @@
 /** Reads server-sent events from the body of a fetch. Made for our streams: `id:` and one `data:` line per event. */
+import type { ByteStream } from "./fetch.ts";
 
 export interface ServerSentEvent {
   readonly id: string | null;
@@ -9,14 +10,14 @@ export interface ServerSentEvent {
 /** A bound for what may come without an end of line, so that a broken server cannot fill memory. */
 const MAX_PENDING = 256 * 1024 * 1024;
 
-export async function* readServerSentEvents(body: ReadableStream<Uint8Array>): AsyncGenerator<ServerSentEvent[]> {
+export async function* readServerSentEvents(body: ByteStream): AsyncGenerator<ServerSentEvent[]> {
   const reader = body.getReader();
   const decoder = new TextDecoder();
   const parser = openParser();
   try {
     for (;;) {
       const { done, value } = await reader.read();
-      if (done) return;
+      if (done === true) return;
       const events = parser(decoder.decode(value, { stream: true }));
       if (events.length > 0) yield events;
     }

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Report } from "../../src/core/report.ts";
 import type { Todo } from "../../src/protocol/events.ts";
-import { TurnId } from "../../src/protocol/ids.ts";
+import { TurnId } from "../../src/protocol/id-schemas.ts";
 import type { FinishTodos } from "../../src/protocol/resources.ts";
 import { callReports, closeResult, policy } from "./driver.ts";
 import { type Machine, machine, turnsOf } from "./machine.ts";

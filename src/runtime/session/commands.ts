@@ -1,5 +1,5 @@
 /** The table of commands: each opens the session by its id if need be, and keeps it open meanwhile. */
-import { PermissionId, QuestionId, type SessionId } from "../../protocol/ids.ts";
+import { PermissionId, QuestionId, type SessionId } from "../../protocol/id-schemas.ts";
 import { changeAgent } from "./change-agent.ts";
 import type { Sessions } from "./contract.ts";
 import { createSession, forkSession } from "./create.ts";

@@ -5,7 +5,7 @@ import { getRequestListener, type HttpBindings } from "@hono/node-server";
 import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
 import { type Context, Hono, type Next } from "hono";
 import { ApiError } from "../../protocol/errors.ts";
-import { SessionId } from "../../protocol/ids.ts";
+import { SessionId } from "../../protocol/id-schemas.ts";
 import { checkHost, checkSite, checkToken, isLoopback, originAllowed } from "./auth.ts";
 import { asApiError, problemResponse } from "./problem.ts";
 import { check, readJson } from "./request.ts";

@@ -1,0 +1,75 @@
+/** What a config file, a flag or a variable may say, as schemas, and the errors that name the key. */
+import { z } from "zod";
+import { BuiltinConfig } from "../builtin/config.ts";
+import { commandProblem } from "../core/acp-command.ts";
+import { FinishTodos } from "../protocol/resources.ts";
+import { UsageError } from "./usage.ts";
+
+const MAX_WATCHDOG_MS = 7 * 86_400_000;
+
+const PORT = "a port is a whole number from 0 to 65535";
+const WATCHDOG = "it is a whole number of milliseconds, from 100 to a week";
+
+/** As browsers send it: anything else would never match, and nobody would know why. */
+const isOrigin = (text: string): boolean =>
+  text === "*" || (text !== "null" && URL.canParse(text) && new URL(text).origin === text);
+const Origin = z.string().refine(isOrigin, "an origin is written like https://example.com, with no path");
+const VariableName = z.string().regex(/^[^\s=]+$/, "it takes the names of variables, not their values");
+
+/** Never relative: the session's folder would then choose what runs. */
+const AcpCommand = z.string().check((context) => {
+  const problem = commandProblem(context.value);
+  if (problem !== null) context.issues.push({ code: "custom", message: problem, input: context.value });
+});
+
+/** What a config file may say. Each key is a flag in camelCase and a `FRANCA_` variable in capitals. */
+export const Settings = z.strictObject({
+  host: z.string().min(1),
+  port: z.number(PORT).int(PORT).min(0, PORT).max(65_535, PORT),
+  /** `false`: none, loopback only. */
+  token: z.union([z.string().min(1), z.literal(false)]),
+  /** A file that holds the token. */
+  tokenFile: z.string().min(1),
+  data: z.string().min(1),
+  store: z.enum(["sqlite", "memory"]),
+  durability: z.enum(["normal", "full"]),
+  corsAllowOrigin: z.array(Origin),
+  defaultAgent: z.string().min(1),
+  watchdogMs: z.number(WATCHDOG).int(WATCHDOG).min(100, WATCHDOG).max(MAX_WATCHDOG_MS, WATCHDOG),
+  passEnv: z.array(VariableName),
+  /** Absolute paths of folders whose settings, hooks, plugins and MCP servers agents may use. */
+  trustedFolders: z.array(z.string().startsWith("/", "a trusted folder is an absolute path")),
+  logLevel: z.enum(["silent", "error", "warn", "info", "debug"]),
+  /** The OpenCode surface also at the root. */
+  opencodeRoot: z.boolean(),
+  opencodeMessages: z.enum(["turn", "step"]),
+  opencodeDeltas: z.enum(["today", "legacy"]),
+  /** What sessions do about open todos that say nothing of it themselves. */
+  finishTodos: FinishTodos,
+  builtin: BuiltinConfig,
+  /** The command line of agent `acp`, for sessions that name none. */
+  acpCommand: AcpCommand,
+  plugins: z.array(z.union([z.string().min(1), z.tuple([z.string().min(1), z.record(z.string(), z.unknown())])])),
+});
+export type Settings = z.infer<typeof Settings>;
+
+const File = Settings.partial();
+export type PartialSettings = z.infer<typeof File>;
+
+export function validateOne({ key, value, source }: { key: keyof Settings; value: unknown; source: string }) {
+  const result = Settings.shape[key].safeParse(value);
+  if (result.success) return { [key]: result.data };
+  throw new UsageError(`${source}: ${result.error.issues[0]?.message ?? "not valid"}`);
+}
+
+export function validateFile(value: unknown, source: string): PartialSettings {
+  const result = File.safeParse(value);
+  if (result.success) return result.data;
+  const [issue] = result.error.issues;
+  if (issue?.code === "unrecognized_keys") {
+    const known = Settings.keyof().options;
+    throw new UsageError(`${source}: unknown key \`${issue.keys.join("`, `")}\`. Known: ${known.join(", ")}.`);
+  }
+  const path = issue?.path.join(".") ?? "";
+  throw new UsageError(`${source}: ${path === "" ? "" : `\`${path}\`: `}${issue?.message ?? "not valid"}`);
+}
