@@ -82,11 +82,7 @@ const rows: readonly (readonly [string, number, RegExp])[] = [
   ['run --command "" hi', USAGE, /the command names no program/],
   ['run --command "agent" -a claude hi', USAGE, /--command .* does not go with --agent claude/],
   ['run --command "agent" -r 7f3c hi', USAGE, /--command is for a new session/],
-  [
-    "run --trust -d ~/folder --command no-such-agent hi",
-    FAILED,
-    /no-such-agent could not be started: there is no such program/,
-  ],
+  ["run -d ~/folder --command no-such-agent hi", FAILED, /not known what no-such-agent takes from a folder.*trust/],
   ["acp --command ./agent", USAGE, /.\/agent is relative/],
   ["run -a acp hi", FAILED, /No command was given: .*--command "my-agent --acp"/],
   ["run -a builtin hi", FAILED, /No model is set.*ANTHROPIC_API_KEY/],
