@@ -75,4 +75,23 @@ describeNeeding("franca attach", { missing: hasTmux() ? null : "tmux is not inst
     terminal.press("Enter");
     await terminal.shows(/the program has ended/);
   });
+
+  test("what is typed while a turn runs stays in its line, is queued, and runs afterwards", async () => {
+    const daemon = await startDaemon();
+    const session = await daemon.client.create({ agent: "mock", directory: daemon.directory });
+    const terminal = attach(daemon, session.id);
+    await terminal.shows(/^› *$/m);
+    terminal.type("hang");
+    terminal.press("Enter");
+    await terminal.shows(/model mock/);
+    terminal.type("echo the second");
+    await terminal.shows(/^› echo the second$/m);
+    // Something is printed while half a prompt stands in the input line.
+    await session.prompt("echo from elsewhere");
+    terminal.press("Enter");
+    await terminal.shows(/queued: echo the second/);
+    await terminal.shows(/^› *$/m);
+    terminal.press("C-c");
+    await terminal.shows(/✗ aborted[\s\S]*^from elsewhere$[\s\S]*^the second$/m);
+  });
 });
