@@ -224,7 +224,7 @@ const KeyValue = z
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what a key cannot have.
   .regex(/^[^\u0000-\u001f]*$/, "a key holds no control characters");
 /** Values of environment variables, by name. */
-export const SessionKeys = z.strictObject({ keys: z.record(z.string().regex(/^\w{1,256}$/), KeyValue) });
+export const SessionKeys = z.strictObject({ keys: z.record(z.string(), KeyValue) });
 export const MissingKeys = z.object({
   missing: z.array(z.string()).readonly(),
   /** Whether the agent has what it needs to log in, by one of its keys or by a login of its own. */

@@ -1,7 +1,7 @@
 /** Daemons for tests: inside the test's process for most, as a process of their own for those that are killed. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, readFileSync } from "node:fs";
+import { appendFileSync, existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { onTestFinished } from "vitest";
@@ -75,10 +75,15 @@ export interface ServedDaemon {
 }
 
 /** `franca serve` as a process of its own; resolves when it listens. */
-export async function serve({ home, args = [], env = {}, executable = program }: ServeOptions): Promise<ServedDaemon> {
+export async function serve(options: ServeOptions & { errorsTo?: string }): Promise<ServedDaemon> {
+  const { home, args = [], env = {}, executable = program, errorsTo } = options;
   const child = spawn(process.execPath, [executable, "serve", ...args], {
     env: testEnvironment(home, env),
-    stdio: ["ignore", "pipe", "inherit"],
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  child.stderr.on("data", (bytes: Buffer) => {
+    if (errorsTo === undefined) process.stderr.write(bytes);
+    else appendFileSync(errorsTo, bytes);
   });
   onTestFinished(() => void child.kill("SIGKILL"));
   const lines = createInterface({ input: child.stdout });

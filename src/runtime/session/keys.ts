@@ -47,7 +47,7 @@ export async function giveKeys(runtime: Runtime, open: OpenSession, given: Keys)
   const strange = Object.keys(given).filter((name) => !taken.includes(name));
   if (strange.length > 0) {
     const known = taken.length === 0 ? "none" : taken.join(", ");
-    throw new ApiError("invalid_request", `${adapter.name} takes no key ${strange.join(", ")}; it takes ${known}.`);
+    throw new ApiError("invalid_request", `${adapter.name} takes these keys: ${known}. Another was given.`);
   }
   const held = runtime.keys.of(id);
   const isNew = Object.entries(given).some(([name, value]) => held[name] !== value);

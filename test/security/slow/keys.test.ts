@@ -38,7 +38,9 @@ test("a key of the shell reaches the model of its session, and nothing else; aft
   const home = temporaryFolder();
   const model = await modelThatSaysIt();
   const log = ["--port", "0", "--log-level", "debug"];
-  const daemon = await serve({ home, args: log });
+  // What the daemon writes is among the files that are searched.
+  const errorsTo = join(home, "daemon-output.txt");
+  const daemon = await serve({ home, args: log, errorsTo });
   const asked = ["run", "-a", "builtin", "-m", "anthropic/claude-test", "--base-url", model.url, "--json", "hello"];
   const ran = await franca(asked, { home, env: shell });
   expect(ran.code, ran.stderr).toBe(0);
@@ -66,7 +68,7 @@ test("a key of the shell reaches the model of its session, and nothing else; aft
 
   daemon.child.kill("SIGKILL");
   await new Promise((resolve) => daemon.child.once("close", resolve));
-  const next = await serve({ home, args: log });
+  const next = await serve({ home, args: log, errorsTo });
   const again = connect({ url: next.url, token: next.token ?? "" }).session(session);
   await expect(again.prompt("more")).rejects.toMatchObject({
     code: "key_missing",
@@ -74,6 +76,7 @@ test("a key of the shell reaches the model of its session, and nothing else; aft
   });
   const resumed = await franca(["run", "-r", session.slice(0, 8), "-q", "more"], { home, env: shell });
   expect([resumed.code, resumed.stdout], resumed.stderr).toEqual([0, "Again.\n"]);
+  expect(readFileSync(errorsTo, "utf8")).toContain(session);
   expect(holdingIt(home)).toEqual([]);
 });
 
