@@ -4,6 +4,7 @@
  */
 import type { Fold } from "../core/fold.ts";
 import { parseJson } from "../core/json.ts";
+import { isShellMessage } from "../core/unheard.ts";
 import type { Todo, UniversalEvent } from "../protocol/events.ts";
 import type { ContentPart, Item } from "../protocol/items.ts";
 import { type AssistantParts, type Entry, type ToolAnswer, userEntryId } from "./conversation.ts";
@@ -122,6 +123,8 @@ function onItem(state: State, item: Item): void {
   countId(state.history, item.message_id ?? item.native_item_id);
   if (item.subagent !== undefined) return;
   if (item.kind === "system") return onSummary(state, item);
+  // The model was shown a person's own commands with the prompt after them.
+  if (isShellMessage(item)) return;
   if (item.kind === "message" && item.role === "user") return onUser(state, item);
   if (!isMainMessage(item)) return;
   const draft = draftOf(state, item.message_id);

@@ -69,7 +69,8 @@ function onClosingDue(state: MachineState, out: MachineOutput[]): void {
 function onAbortDue(state: MachineState, out: MachineOutput[], turn: Turn): void {
   if (!turn.stopAsked) {
     turn.stopAsked = true;
-    stopAgent(state, out);
+    // A person's command has nothing to do with the agent.
+    if (turn.shell === null) stopAgent(state, out);
     return;
   }
   finishTurn(state, out, { reason: "aborted", evidence: "watchdog", error: null, rule: "turn.abort" });

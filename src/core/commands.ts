@@ -19,6 +19,8 @@ import {
 } from "./lifecycle.ts";
 import { emit, type MachineOutput, type MachineState, type OpenRequest, ours, STAND_IN } from "./machine-state.ts";
 import { dropRequest, resolvePermission, resolveQuestion } from "./requests.ts";
+import { onShell } from "./shell.ts";
+import { withUnheard } from "./unheard.ts";
 
 export function onCommand(state: MachineState, out: MachineOutput[], command: Command): void {
   switch (command.type) {
@@ -37,9 +39,9 @@ export function onCommand(state: MachineState, out: MachineOutput[], command: Co
     case "change_agent":
       return changeAgent(state, out, command);
     case "compact":
-      return onOwnTurn(state, out, { type: "compact" });
+      return onCompact(state, out);
     case "shell":
-      return onOwnTurn(state, out, { type: "shell", command: command.command });
+      return onShell(state, out, command);
     case "ask":
       state.asks.add(command.ask_id);
       return sendCommand(state, out, { command, prompt: null });
@@ -62,11 +64,12 @@ function onPrompt(
     startPrompt(state, out, { prompt, origin: "user" });
     return;
   }
-  const running = turn?.abortedAt === null && turn.end === null && state.connection === "open";
+  const running = turn?.abortedAt === null && turn.end === null && turn.shell === null && state.connection === "open";
   if (turn !== null && delivery === "steer" && running && state.capabilities.steer) {
     out.push({ type: "prompt.started", prompt_id: prompt.prompt_id });
-    sayPrompt(state, out, { turn, prompt });
-    sendCommand(state, out, { command: { type: "steer", prompt }, prompt });
+    const steered = withUnheard(state, prompt);
+    sayPrompt(state, out, { turn, prompt: steered });
+    sendCommand(state, out, { command: { type: "steer", prompt: steered }, prompt: steered });
     return;
   }
   state.queue.push(prompt);
@@ -148,6 +151,10 @@ function onAbort(
   turn.abortedAt = state.at;
   for (const request of [...state.requests.values()]) dropRequest(state, out, { request, rule: "turn.abort" });
   showState(state, out);
+  if (turn.shell !== null) {
+    out.push({ type: "shell.stop", turn_id: turn.id });
+    return;
+  }
   if (state.connection === "open") out.push({ type: "command", command: { type: "abort" } });
   // Nothing to wait for: the agent is not there yet, or it has already said that it is done.
   if (state.connection !== "open" || turn.end !== null) {
@@ -201,15 +208,11 @@ function changeAgent(
   emit(state, out, { type: "session.updated", data }, ours());
 }
 
-/** Compaction and a shell command of the user's are turns of their own; while busy they are refused at the door. */
-function onOwnTurn(
-  state: MachineState,
-  out: MachineOutput[],
-  command: { readonly type: "compact" } | { readonly type: "shell"; readonly command: string },
-): void {
+/** Compaction is a turn of its own; while busy it is refused at the door. */
+function onCompact(state: MachineState, out: MachineOutput[]): void {
   if (state.turn !== null) return;
   beginTurn(state, out, { origin: "user" });
-  sendCommand(state, out, { command, prompt: null });
+  sendCommand(state, out, { command: { type: "compact" }, prompt: null });
 }
 
 export function stopContinuing(state: MachineState, out: MachineOutput[]): void {

@@ -7,6 +7,7 @@ import type { PromptId, TurnId } from "../protocol/ids.ts";
 import type { FinishTodos, Unattended } from "../protocol/resources.ts";
 import type { AdapterInput, Send } from "./agent-io.ts";
 import { noRules, type RulePolicy } from "./permission-rules.ts";
+import type { ShellReport } from "./shell.ts";
 
 /** What a plugin says when a turn is about to settle. */
 export interface Proposal {
@@ -26,6 +27,8 @@ export type SessionInput =
   | { readonly type: "command"; readonly command: Command; readonly at: number }
   /** The daemon died in mid-turn and is back: said once, right after opening a session whose turn was open. */
   | { readonly type: "restarted"; readonly at: number }
+  /** What the command of a `shell` effect printed, and how it ended. */
+  | (ShellReport & { readonly at: number })
   /** What plugins answered to a `settle` effect. */
   | {
       readonly type: "proposals";
@@ -54,6 +57,10 @@ export type Effect =
   | { readonly type: "prompt.dropped"; readonly prompt_id: PromptId }
   /** What the agent said to an `ask`. Status 0: it could not be asked, `body` has a message. */
   | { readonly type: "answered"; readonly ask_id: string; readonly status: number; readonly body: unknown }
+  /** Run a person's command; feed `shell.output` while it prints and `shell.ended` once. */
+  | { readonly type: "shell"; readonly turn_id: TurnId; readonly command: string }
+  /** Stop that command; `shell.ended` follows. */
+  | { readonly type: "shell.stop"; readonly turn_id: TurnId }
   /** Ask the plugins whether to go on; feed their answers as `proposals` (in time: the machine waits 2 s). */
   | { readonly type: "settle"; readonly turn_id: TurnId };
 

@@ -20,6 +20,7 @@ import {
 } from "./machine-state.ts";
 import type { ErrorReport, ItemHead } from "./report.ts";
 import { dropRequest } from "./requests.ts";
+import { withUnheard } from "./unheard.ts";
 import { beginTurnUsage } from "./usage.ts";
 
 const PREVIEW_LENGTH = 120;
@@ -49,8 +50,9 @@ export function beginTurn(state: MachineState, out: MachineOutput[], { origin, p
 export function startPrompt(
   state: MachineState,
   out: MachineOutput[],
-  { prompt, origin }: { prompt: Prompt; origin: "user" | "queue" },
+  { prompt: given, origin }: { prompt: Prompt; origin: "user" | "queue" },
 ): void {
+  const prompt = withUnheard(state, given);
   const turn = beginTurn(state, out, { origin, prompt });
   resetGovernor(state.governor, { at: state.at, todos: state.todos });
   out.push({ type: "prompt.started", prompt_id: prompt.prompt_id });

@@ -73,6 +73,7 @@ export const newTurn = ({ id, origin, startedAt }: Pick<Turn, "id" | "origin" | 
   failed: false,
   unsaid: null,
   madeEcho: null,
+  shell: null,
 });
 
 export type OpenRequest =
@@ -108,6 +109,14 @@ export interface Turn {
   unsaid: Prompt | null;
   /** We said the prompt ourselves as this item, so the agent's late echo of it is absorbed. */
   madeEcho: ItemId | null;
+  /** The person's command that the host runs in this turn: the agent has no part in it. */
+  shell: string | null;
+}
+
+/** A command that a person ran beside the agent. */
+export interface UserCommand {
+  readonly command: string;
+  readonly output: string;
 }
 
 export interface UsageState {
@@ -123,7 +132,10 @@ export interface UsageState {
 export interface MachineState {
   readonly session: SessionId;
   readonly agent: string;
-  readonly capabilities: Pick<Capabilities, "echoesPrompts" | "steer" | "oneTurn" | "extras" | "permissionRules">;
+  readonly capabilities: Pick<
+    Capabilities,
+    "echoesPrompts" | "steer" | "oneTurn" | "extras" | "permissionRules" | "shell"
+  >;
   policy: TurnPolicy;
   at: number;
   /** When the agent last said anything. */
@@ -153,6 +165,8 @@ export interface MachineState {
   /** Requests that were resolved, by key: their native confirmations are absorbed. */
   resolved: Set<string>;
   queue: Prompt[];
+  /** What a person ran since the last prompt, where the agent does not know of it. */
+  unheard: UserCommand[];
   /** Commands that wait for the connection. */
   outbox: AgentCommand[];
   /** Asks that nobody has answered yet, by id. */

@@ -4,6 +4,7 @@ import { defined } from "./defined.ts";
 import { isTool } from "./items.ts";
 import { type MachineState, newTurn, type OpenItem } from "./machine-state.ts";
 import type { Snapshot } from "./snapshot.ts";
+import { unheardIn } from "./unheard.ts";
 
 /**
  * Fills a fresh machine. What only the agent's process knew is gone with it, and so is the queue: the edge keeps that.
@@ -20,6 +21,7 @@ export function resumeMachine(state: MachineState, snapshot: Snapshot): void {
   state.questions = snapshot.questionCount;
   state.todos = snapshot.todos;
   state.ledger.count = snapshot.itemCount;
+  state.unheard = state.capabilities.shell === true ? [] : unheardIn(snapshot);
   state.usage.session = snapshot.usage;
   state.usage.before = snapshot.usage;
   state.governor.stopped = !snapshot.continuing;

@@ -143,6 +143,8 @@ function stepSession(state: State, input: SessionInput): SessionOutput {
     case "restarted":
     case "proposals":
     case "notice":
+    case "shell.output":
+    case "shell.ended":
       say(state, work, input);
       break;
     default:

@@ -16,6 +16,7 @@ import { closeLeftovers, conclude, finishAsSignalled, finishTurn, leaveUnanswere
 import { emit, type MachineOutput, type MachineState, ours } from "./machine-state.ts";
 import type { Report } from "./report.ts";
 import { onReport } from "./reports.ts";
+import { onShellReport } from "./shell.ts";
 import { startUsage } from "./usage.ts";
 
 export { wakeAt } from "./clock.ts";
@@ -34,7 +35,18 @@ export interface MachineOptions {
 export type MachineInput =
   | Extract<
       SessionInput,
-      { type: "opened" | "command" | "disconnected" | "restarted" | "proposals" | "notice" | "tick" }
+      {
+        type:
+          | "opened"
+          | "command"
+          | "disconnected"
+          | "restarted"
+          | "proposals"
+          | "notice"
+          | "tick"
+          | "shell.output"
+          | "shell.ended";
+      }
     >
   /** All that one native line gave; none when it was ignored, which is still a sign of life. */
   /** `host`: the line of a recorded host that led to the reports. */
@@ -42,11 +54,11 @@ export type MachineInput =
   | { readonly type: "connected"; readonly folder: FolderFacts | null; readonly at: number };
 
 export function startMachine({ sessionId, adapter, policy, connected, foreign }: MachineOptions): MachineState {
-  const { echoesPrompts, steer, oneTurn = false } = adapter.capabilities;
+  const { echoesPrompts, steer, shell, oneTurn = false } = adapter.capabilities;
   return {
     session: sessionId,
     agent: adapter.agent,
-    capabilities: { echoesPrompts, steer, oneTurn },
+    capabilities: { echoesPrompts, steer, shell, oneTurn },
     policy,
     at: 0,
     heardAt: 0,
@@ -73,6 +85,7 @@ export function startMachine({ sessionId, adapter, policy, connected, foreign }:
     requests: new Map(),
     resolved: new Set(),
     queue: [],
+    unheard: [],
     outbox: [],
     asks: new Set(),
     background: [],
@@ -125,6 +138,10 @@ export function stepMachine(state: MachineState, input: MachineInput): readonly 
       if (!state.ended) emit(state, out, { type: "error", data }, ours());
       break;
     }
+    case "shell.output":
+    case "shell.ended":
+      onShellReport(state, out, input);
+      break;
     case "tick":
       expire(state, out);
       break;
@@ -172,7 +189,8 @@ function onDisconnected(state: MachineState, out: MachineOutput[], exit: Exit): 
 
 function endByExit(state: MachineState, out: MachineOutput[], exit: Exit): void {
   const { turn } = state;
-  if (turn === null) return;
+  // A person's command goes on without the agent.
+  if (turn === null || turn.shell !== null) return;
   const evidence = "exit";
   if (turn.abortedAt !== null) finishTurn(state, out, { reason: "aborted", evidence, error: null });
   else if (turn.end !== null) finishAsSignalled(state, out, { turn, evidence });

@@ -105,7 +105,8 @@ export type Command =
   /** Before its first turn a session may be given to another agent; it starts with the settings of this command. */
   | { readonly type: "change_agent"; readonly agent: string; readonly settings: AgentSettings }
   | { readonly type: "compact" }
-  | { readonly type: "shell"; readonly command: string }
+  /** A command that the person typed. `client_id`: a client's own id for its user message. */
+  | { readonly type: "shell"; readonly command: string; readonly client_id?: string }
   | { readonly type: "ask"; readonly ask_id: string; readonly ask: Ask }
   | { readonly type: "stop_continuing" }
   | {

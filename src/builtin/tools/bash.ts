@@ -1,12 +1,8 @@
-/** bash: a command in a process group of its own, heard while it runs, and gone with all it started when it ends. */
-import { type ChildProcessByStdio, spawn } from "node:child_process";
+/** bash: a shell command, heard while it runs; what it prints is bounded, and kept in a file where it is too long. */
 import { createWriteStream, type WriteStream } from "node:fs";
-import type { Readable } from "node:stream";
-import { StringDecoder } from "node:string_decoder";
 import { z } from "zod";
 import { RUN_VARIABLE, SESSION_VARIABLE } from "../../runtime/agent/environment.ts";
-import { processTable } from "../../runtime/agent/process-table.ts";
-import { endTree, type TreeRoot } from "../../runtime/agent/process-tree.ts";
+import { runShell, type ShellExit } from "../../runtime/agent/shell-command.ts";
 import { OUTPUT_LIMIT, outputFile, shortened } from "./bound.ts";
 import { permitCommand } from "./permits.ts";
 import { defineTool, type ToolContext, type ToolOutcome } from "./tool.ts";
@@ -15,8 +11,6 @@ const DEFAULT_TIMEOUT_MS = 120_000;
 const MAX_TIMEOUT_MS = 600_000;
 /** The file with the full text stops growing here. */
 const FILE_LIMIT = 64 * 1024 * 1024;
-/** After the shell is gone: how long its output may still arrive. */
-const REST_MS = 500;
 
 export const bash = defineTool({
   name: "bash",
@@ -43,77 +37,24 @@ async function runCommand(
   { command, timeoutMs }: { command: string; timeoutMs: number },
 ): Promise<ToolOutcome> {
   const runId = await context.processes.begin();
-  try {
-    return await follow(context, { ...start(context, { command, runId }), timeoutMs });
-  } finally {
-    context.processes.ended(runId);
-  }
-}
-
-interface Started {
-  readonly child: ChildProcessByStdio<null, Readable, Readable>;
-  readonly root: TreeRoot;
-}
-
-async function follow(
-  context: ToolContext,
-  { child, root, timeoutMs }: Started & { timeoutMs: number },
-): Promise<ToolOutcome> {
   const output = collect(context);
-  const decoders = [new StringDecoder("utf8"), new StringDecoder("utf8")];
-  for (const [index, stream] of [child.stdout, child.stderr].entries()) {
-    stream.on("data", (chunk: Buffer) => output.add(decoders[index]?.write(chunk) ?? ""));
-    stream.on("error", () => {});
-  }
-  const timer = AbortSignal.timeout(timeoutMs);
-  const stopped = AbortSignal.any([context.signal, timer]);
-  const end = async (): Promise<void> => void (await endTree(root, STOP));
-  let ending: Promise<void> | null = null;
-  const onStop = (): void => {
-    ending ??= end();
-  };
-  stopped.addEventListener("abort", onStop, { once: true });
-  if (stopped.aborted) onStop();
   try {
-    const closed = new Promise<void>((resolve) => child.once("close", () => resolve()));
-    const exit = await new Promise<{ code: number | null; signal: string | null }>((resolve, reject) => {
-      child.once("exit", (code, signal) => resolve({ code, signal }));
-      child.once("error", reject);
+    const exit = await runShell({
+      command,
+      directory: context.directory,
+      environment: { ...context.environment, [SESSION_VARIABLE]: context.sessionId, [RUN_VARIABLE]: runId },
+      runId,
+      timeoutMs,
+      signal: context.signal,
+      onText: output.add,
     });
-    await (ending ?? end());
-    await Promise.race([closed, pause(REST_MS)]);
     const text = await output.end();
     if (context.signal.aborted) return { output: withNote(text, "stopped"), is_error: true };
-    return outcome({ exit, text, timedOut: timer.aborted, timeoutMs });
+    return outcome({ exit, text, timeoutMs });
   } finally {
-    stopped.removeEventListener("abort", onStop);
-    child.stdout.destroy();
-    child.stderr.destroy();
     await output.end();
+    context.processes.ended(runId);
   }
-}
-
-function start(context: ToolContext, { command, runId }: { command: string; runId: string }): Started {
-  context.signal.throwIfAborted();
-  const child = spawn("bash", ["-c", command], {
-    cwd: context.directory,
-    env: { ...context.environment, [SESSION_VARIABLE]: context.sessionId, [RUN_VARIABLE]: runId },
-    detached: true,
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-  const { pid } = child;
-  const started = pid === undefined ? null : processTable.startOf(pid);
-  const leader = pid === undefined || started === null ? null : { pid, started };
-  const root: TreeRoot = { runId, leader, ours: true };
-  return { child, root };
-}
-
-const STOP = [{ signal: "SIGTERM", waitMs: 500 }] as const;
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => {
-    setTimeout(resolve, ms).unref();
-  });
 }
 
 interface Output {
@@ -169,14 +110,13 @@ function collect(context: ToolContext): Output {
 }
 
 interface Ended {
-  readonly exit: { readonly code: number | null; readonly signal: string | null };
+  readonly exit: ShellExit;
   readonly text: string;
-  readonly timedOut: boolean;
   readonly timeoutMs: number;
 }
 
-function outcome({ exit, text, timedOut, timeoutMs }: Ended): ToolOutcome {
-  if (timedOut) return { output: withNote(text, `stopped: it ran longer than ${timeoutMs} ms`), is_error: true };
+function outcome({ exit, text, timeoutMs }: Ended): ToolOutcome {
+  if (exit.timedOut) return { output: withNote(text, `stopped: it ran longer than ${timeoutMs} ms`), is_error: true };
   const { code } = exit;
   if (code === 0) return { output: text === "" ? NOTHING : text, exit_code: 0 };
   if (code === null) return { output: withNote(text, `ended by ${exit.signal ?? "a signal"}`), is_error: true };

@@ -76,6 +76,7 @@ export function buildOpenSession(runtime: Runtime, options: BuildOptions): OpenS
     commits: 0,
     nativeSession: snapshot.native_session_id,
     sideRequests: new Map(),
+    shell: null,
     idleWaiters: [],
     ending: false,
     closed: false,

@@ -10,7 +10,7 @@ import { withSession } from "./open-sessions.ts";
 import { prompt } from "./prompt.ts";
 import { refuseEnded } from "./refusals.ts";
 import { sideRequest } from "./side-requests.ts";
-import { abort, answer, promptlessTurn, terminate } from "./turn-commands.ts";
+import { abort, answer, compact, shell, terminate } from "./turn-commands.ts";
 import { update } from "./update.ts";
 
 type Commands = Pick<
@@ -44,8 +44,8 @@ export function commands(table: OpenSessions): Commands {
     missingKeys: (id) => on(id, async (open) => missingKeys(runtime, open)),
     giveKeys: (id, keys) => on(id, (open) => giveKeys(runtime, open, keys)),
     abort: (id, options) => on(id, (open) => abort(open, options)),
-    compact: (id) => on(id, async (open) => promptlessTurn(open, { type: "compact" })),
-    shell: (id, command) => on(id, async (open) => promptlessTurn(open, { type: "shell", command })),
+    compact: (id) => on(id, compact),
+    shell: (id, command, { clientId } = {}) => on(id, (open) => shell(runtime, open, { command, clientId })),
     fork: (id, into, { at } = {}) => on(id, (open) => forkSession(table, open, { into, at })),
     sideRequest: (id, request) => on(id, (open) => sideRequest(runtime, open, request)),
     stopContinuing: (id) => on(id, stopContinuing),

@@ -98,7 +98,8 @@ export interface Sessions {
   replyQuestion(id: SessionId, question: string, answers: readonly (readonly string[])[]): Promise<void>;
   rejectQuestion(id: SessionId, question: string, options: { readonly message?: string }): Promise<void>;
   compact(id: SessionId): Promise<void>;
-  shell(id: SessionId, command: string): Promise<void>;
+  /** A command that a person typed. Refused in plan mode, and in a folder that is not trusted. */
+  shell(id: SessionId, command: string, options?: { readonly clientId?: string }): Promise<{ readonly turnId: string }>;
   /** At the end of the conversation; or before the message `at`, for agents that can. */
   fork(id: SessionId, into: SessionId, options?: { readonly at?: string }): Promise<void>;
   /** Resolves with the agent's own answer; what it changed in the session is in the log by then. */

@@ -48,6 +48,7 @@ export async function deleteStored({ runtime, sessions }: OpenSessions, id: Sess
   const open = await sessions.get(id)?.catch(() => undefined);
   if (open !== undefined) closeSession(open);
   sessions.delete(id);
+  await open?.shell?.stop({ silently: true });
   await open?.link.stopSilently();
   await runtime.log.delete(id);
   runtime.keys.drop(id);

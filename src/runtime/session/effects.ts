@@ -5,6 +5,7 @@ import type { TurnId } from "../../protocol/ids.ts";
 import { launchOptions } from "./launch-options.ts";
 import type { OpenSession } from "./open-session.ts";
 import type { Runtime } from "./runtime.ts";
+import { startShell } from "./shell.ts";
 
 export function perform(runtime: Runtime, open: OpenSession, effect: Effect): void {
   switch (effect.type) {
@@ -26,6 +27,11 @@ export function perform(runtime: Runtime, open: OpenSession, effect: Effect): vo
       return;
     case "answered":
       return open.sideRequests.get(effect.ask_id)?.({ status: effect.status, body: effect.body });
+    case "shell":
+      return startShell(runtime, open, effect);
+    case "shell.stop":
+      void open.shell?.stop({ silently: false });
+      return;
     case "settle":
       void settle(runtime, open, effect.turn_id);
       return;

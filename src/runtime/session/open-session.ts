@@ -27,6 +27,11 @@ export interface OpenSession {
   nativeSession: string | null;
   /** Who waits for the answer to a side request, by the request's id. */
   readonly sideRequests: Map<string, (answer: SideAnswer) => void>;
+  /**
+   * The person's command that runs now. `stop` resolves when nothing of it is left; `silently`: the session does not
+   * hear of its end.
+   */
+  shell: { readonly stop: (options: { readonly silently: boolean }) => Promise<void> } | null;
   /** Who waits until no turn is open. */
   idleWaiters: (() => void)[];
   /** Its agent is being stopped for good: nothing more is taken. */
@@ -49,6 +54,7 @@ export function stopAgent(open: OpenSession, exit: Exit): Promise<void> {
 export function closeSession(open: OpenSession, why?: unknown): void {
   open.closed = true;
   open.writer.close(why);
+  void open.shell?.stop({ silently: true });
   for (const answer of open.sideRequests.values())
     answer({ status: 0, body: { message: "The session was unloaded." } });
   if (open.idleTimer !== null) clearTimeout(open.idleTimer);

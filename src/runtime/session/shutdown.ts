@@ -14,6 +14,7 @@ export async function stopAll(table: OpenSessions): Promise<void> {
 async function stopSession(table: OpenSessions, open: OpenSession): Promise<void> {
   // With prompts in the queue the turn's end would start the next one: recovery ends the turn at the next start.
   const waiting = open.session.snapshot().queue.length > 0;
+  await open.shell?.stop({ silently: waiting });
   await (waiting || !open.link.isOpen() ? open.link.stopSilently() : stopAgent(open, noExit));
   await open.writer.flushed();
   await unload(table, open);

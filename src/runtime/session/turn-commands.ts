@@ -3,25 +3,48 @@ import { defined } from "../../core/defined.ts";
 import type { Session } from "../../core/session.ts";
 import type { Command } from "../../protocol/commands.ts";
 import { ApiError, hasCode } from "../../protocol/errors.ts";
-import { promptId } from "../../protocol/ids.ts";
+import { promptId, turnId } from "../../protocol/ids.ts";
 import { noExit } from "../agent/connection/contract.ts";
 import { isEnded, type OpenSession, stopAgent, untilIdle } from "./open-session.ts";
 import { cannot, refuseEnded } from "./refusals.ts";
+import type { Runtime } from "./runtime.ts";
+import { refuseShell } from "./shell.ts";
 
 /** How long a shared agent has to obey an abort before the session is terminated. */
 const ABORT_MS = 3_000;
 
-/** A turn without a prompt: the agent compacts its conversation, or runs a shell command. */
-export function promptlessTurn(open: OpenSession, command: Extract<Command, { type: "compact" | "shell" }>) {
-  refuseEnded(open);
+/** The agent compacts its conversation. */
+export async function compact(open: OpenSession): Promise<void> {
   const { adapter } = open;
-  if (!adapter.capabilities[command.type]) {
-    throw cannot(adapter, command.type === "compact" ? "compact its conversation" : "run a shell command for you");
-  }
-  return open.writer.command(command, (session) => {
-    if (session.snapshot().turn === null) return;
-    throw new ApiError("invalid_request", `Session ${open.id} is busy: wait until it is idle, or abort its turn.`);
+  if (!adapter.capabilities.compact) throw cannot(adapter, "compact its conversation");
+  await promptlessTurn(open, { type: "compact" });
+}
+
+/** A person's command: run by the agent where it does that, else beside it. */
+export async function shell(
+  runtime: Runtime,
+  open: OpenSession,
+  { command, clientId }: { readonly command: string; readonly clientId?: string | undefined },
+): Promise<{ readonly turnId: string }> {
+  refuseShell(runtime, open);
+  return { turnId: await promptlessTurn(open, { type: "shell", command, ...defined({ client_id: clientId }) }) };
+}
+
+/** Resolves with the turn's id when its beginning is stored. */
+async function promptlessTurn(
+  open: OpenSession,
+  command: Extract<Command, { type: "compact" | "shell" }>,
+): Promise<string> {
+  refuseEnded(open);
+  let turn = "";
+  await open.writer.command(command, (session) => {
+    const now = session.snapshot();
+    turn = turnId(open.id, now.turns + 1);
+    if (now.turn === null) return;
+    const code = command.type === "shell" ? "session_busy" : "invalid_request";
+    throw new ApiError(code, `Session ${open.id} is busy: wait until it is idle, or abort its turn.`);
   });
+  return turn;
 }
 
 /** The first answer wins; later ones are refused. */
@@ -76,6 +99,7 @@ export async function terminate(open: OpenSession): Promise<void> {
   if (isEnded(open)) return;
   if (open.link.isShared() && open.session.snapshot().turn !== null) await abortFirst(open);
   open.ending = true;
+  await open.shell?.stop({ silently: false });
   // The agent goes first, so that the session's end can say how it went.
   const exit = await open.link.end();
   try {

@@ -47,11 +47,13 @@ export function inputFromAgent(redactor: Redactor, { heard, at }: Received): Inp
   }
 }
 
-/** The output of a process that exited is stored too. */
+/** The output of a process that exited, or that a person ran, is stored too. */
 export function redactInput(redactor: Redactor, input: UntimedInput): UntimedInput {
   if (input.type === "command" && input.command.type === "terminate") {
     return { ...input, command: { ...input.command, ...redactStderr(redactor, input.command) } };
   }
+  if (input.type === "shell.output") return { ...input, delta: redactor.text(input.delta) };
+  if (input.type === "shell.ended") return { ...input, output: redactor.text(input.output) };
   if (input.type !== "disconnected") return input;
   const { exit } = input;
   const message = exit.message === undefined ? {} : { message: redactor.text(exit.message) };

@@ -12,7 +12,7 @@ import { modeChange, modeOptions } from "./modes.ts";
 import { inPieces, json, type OpenCodeAnswer, type OpenCodeCall, type OpenCodeRoute } from "./route.ts";
 import type { SessionView } from "./session-view.ts";
 import { conversationIn, titleFrom, viewOf } from "./sessions.ts";
-import { sendSideRequest } from "./side-requests.ts";
+import { sendSideRequest, visibly } from "./side-requests.ts";
 
 const Model = z.looseObject({ providerID: z.string(), modelID: z.string() });
 const Part = z.looseObject({
@@ -73,7 +73,7 @@ export const promptRoutes: readonly OpenCodeRoute[] = [
   {
     method: "POST",
     path: "/session/{sessionID}/shell",
-    partial: "For agents that run commands for you.",
+    partial: "Refused in plan mode, and in folders that are not trusted.",
     handle: shell,
   },
   {
@@ -287,13 +287,27 @@ async function init(call: OpenCodeCall): Promise<OpenCodeAnswer> {
   return json(true);
 }
 
-const Shell = z.looseObject({ command: z.string().min(1) });
+const Shell = z.looseObject({
+  command: z.string().min(1).max(100_000),
+  agent: z.string().optional(),
+  model: Model.optional(),
+  messageID: z.string().startsWith("msg").optional(),
+});
 
 async function shell(call: OpenCodeCall): Promise<OpenCodeAnswer> {
+  const { command: typed, agent, model, messageID } = await call.body(Shell);
   const view = await viewOf(call);
-  await call.sessions.shell(view.id, (await call.body(Shell)).command);
-  await settled(call, view);
-  return answerJson(call, view);
+  const begin = () =>
+    visibly(call, view, async () => {
+      await choose(call, { agent, model });
+      return (await call.sessions.shell(view.id, typed, defined({ clientId: messageID }))).turnId;
+    });
+  const message = await call.turns.answer(view, begin, hold(call));
+  const conversation = conversationIn(call, view);
+  const head = message === null ? null : await headOf(conversation, message);
+  if (head === null) throw new ApiError("session_ended", "The session ended before the command did.");
+  await call.streams.flushed();
+  return inPieces(messageJson(conversation, head));
 }
 
 async function summarize(call: OpenCodeCall): Promise<OpenCodeAnswer> {

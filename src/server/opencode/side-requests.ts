@@ -3,6 +3,7 @@ import { z } from "zod";
 import { defined } from "../../core/defined.ts";
 import { ApiError } from "../../protocol/errors.ts";
 import type { SideRequest } from "../../runtime/session/contract.ts";
+import { created } from "./events.ts";
 import { json, notSupported, type OpenCodeAnswer, type OpenCodeCall, type OpenCodeRoute } from "./route.ts";
 import type { SessionView } from "./session-view.ts";
 import { infoOf, viewOf } from "./sessions.ts";
@@ -60,6 +61,25 @@ async function remove(call: OpenCodeCall): Promise<OpenCodeAnswer> {
   const request = { word: "remove", message_id, ...defined({ native_item_id: partID }) } as const;
   const { refusal } = await sendSideRequest(call, { view, request });
   return refusal ?? json(true);
+}
+
+/**
+ * OpenCode's TUI shows no refusal that only its request is answered with; what it shows is a session's error. So a
+ * refusal is announced as one, too.
+ */
+export async function visibly<T>(call: OpenCodeCall, view: SessionView, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof ApiError && error.status < 500) {
+      const properties = {
+        sessionID: view.openCodeId,
+        error: { name: "UnknownError", data: { message: error.message } },
+      };
+      call.views.announce(created("session.error", properties), view.now.state);
+    }
+    throw error;
+  }
 }
 
 const RENDERED_MS = 30_000;

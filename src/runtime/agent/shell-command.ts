@@ -1,0 +1,88 @@
+/** One shell command in a process group of its own: heard while it runs, and gone with all it started when it ends. */
+import { type ChildProcessByStdio, spawn } from "node:child_process";
+import type { Readable } from "node:stream";
+import { StringDecoder } from "node:string_decoder";
+import { processTable } from "./process-table.ts";
+import { endTree, type Rung, type TreeRoot } from "./process-tree.ts";
+
+/** After the shell is gone: how long its output may still arrive. */
+const REST_MS = 500;
+const STOP: readonly Rung[] = [{ signal: "SIGTERM", waitMs: 500 }];
+
+export interface ShellCommand {
+  readonly command: string;
+  readonly directory: string;
+  readonly environment: Readonly<Record<string, string>>;
+  /** By this its processes are found; it is in the environment too. */
+  readonly runId: string;
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+  /** What it prints, both streams in the order they are read. */
+  readonly onText: (text: string) => void;
+  readonly onStarted?: (leader: { readonly pid: number; readonly started: string }) => void;
+}
+
+export interface ShellExit {
+  readonly code: number | null;
+  readonly signal: string | null;
+  readonly timedOut: boolean;
+}
+
+/** Resolves when nothing of it runs any more; rejects when the shell could not be started. */
+export async function runShell(options: ShellCommand): Promise<ShellExit> {
+  options.signal.throwIfAborted();
+  const { child, root } = start(options);
+  const decoders = [new StringDecoder("utf8"), new StringDecoder("utf8")];
+  for (const [index, stream] of [child.stdout, child.stderr].entries()) {
+    stream.on("data", (chunk: Buffer) => options.onText(decoders[index]?.write(chunk) ?? ""));
+    stream.on("error", () => {});
+  }
+  const timer = AbortSignal.timeout(options.timeoutMs);
+  const stopped = AbortSignal.any([options.signal, timer]);
+  const end = async (): Promise<void> => void (await endTree(root, STOP));
+  let ending: Promise<void> | null = null;
+  const onStop = (): void => {
+    ending ??= end();
+  };
+  stopped.addEventListener("abort", onStop, { once: true });
+  if (stopped.aborted) onStop();
+  try {
+    const closed = new Promise<void>((resolve) => child.once("close", () => resolve()));
+    const exit = await new Promise<Pick<ShellExit, "code" | "signal">>((resolve, reject) => {
+      child.once("exit", (code, signal) => resolve({ code, signal }));
+      child.once("error", reject);
+    });
+    await (ending ?? end());
+    await Promise.race([closed, pause(REST_MS)]);
+    return { ...exit, timedOut: timer.aborted };
+  } finally {
+    stopped.removeEventListener("abort", onStop);
+    child.stdout.destroy();
+    child.stderr.destroy();
+  }
+}
+
+interface Started {
+  readonly child: ChildProcessByStdio<null, Readable, Readable>;
+  readonly root: TreeRoot;
+}
+
+function start({ command, directory, environment, runId, onStarted }: ShellCommand): Started {
+  const child = spawn("bash", ["-c", command], {
+    cwd: directory,
+    env: { ...environment },
+    detached: true,
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const { pid } = child;
+  const started = pid === undefined ? null : processTable.startOf(pid);
+  const leader = pid === undefined || started === null ? null : { pid, started };
+  if (leader !== null) onStarted?.(leader);
+  return { child, root: { runId, leader, ours: true } };
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, ms).unref();
+  });
+}
