@@ -1,4 +1,5 @@
 /** Reads a session's log into its conversation; a forked session goes on from where its parent stood. */
+import { COPIED } from "../core/copied-history.ts";
 import type { LaunchOptions } from "../core/launch.ts";
 import type { UniversalEvent } from "../protocol/events.ts";
 import { closeHistory, type History, historyFold } from "./history.ts";
@@ -72,6 +73,8 @@ async function* withParents({ id, until, parent, depth, loadHistory }: Line): As
   };
   for await (const event of loadHistory(id)) {
     if (event.sequence > until) break;
+    // What a fork shows of its parent is read from the parent, with all that the model knows of it.
+    if (event.cause.rule === COPIED) continue;
     if (!open) {
       yield event;
       continue;

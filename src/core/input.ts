@@ -6,6 +6,7 @@ import type { SessionMetadata, UniversalEvent } from "../protocol/events.ts";
 import type { PromptId, TurnId } from "../protocol/ids.ts";
 import type { FinishTodos, Unattended } from "../protocol/resources.ts";
 import type { AdapterInput, Send } from "./agent-io.ts";
+import type { CopiedItem } from "./copied-history.ts";
 import { noRules, type RulePolicy } from "./permission-rules.ts";
 import type { ShellReport } from "./shell.ts";
 
@@ -29,6 +30,8 @@ export type SessionInput =
   | { readonly type: "restarted"; readonly at: number }
   /** What the command of a `shell` effect printed, and how it ended. */
   | (ShellReport & { readonly at: number })
+  /** What a fork takes over from its origin. Right after `opened`, in as many pieces as it takes. */
+  | { readonly type: "copied"; readonly items: readonly CopiedItem[]; readonly at: number }
   /** What plugins answered to a `settle` effect. */
   | {
       readonly type: "proposals";

@@ -143,6 +143,7 @@ function stepSession(state: State, input: SessionInput): SessionOutput {
     case "restarted":
     case "proposals":
     case "notice":
+    case "copied":
     case "shell.output":
     case "shell.ended":
       say(state, work, input);

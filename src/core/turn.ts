@@ -5,6 +5,7 @@ import type { Adapter } from "./adapter.ts";
 import type { Exit } from "./agent-io.ts";
 import { expire } from "./clock.ts";
 import { onCommand } from "./commands.ts";
+import { copyItems } from "./copied-history.ts";
 import { defined } from "./defined.ts";
 import { unreachable } from "./fold.ts";
 import { sayTrust } from "./folder-trust.ts";
@@ -44,6 +45,7 @@ export type MachineInput =
           | "proposals"
           | "notice"
           | "tick"
+          | "copied"
           | "shell.output"
           | "shell.ended";
       }
@@ -138,6 +140,9 @@ export function stepMachine(state: MachineState, input: MachineInput): readonly 
       if (!state.ended) emit(state, out, { type: "error", data }, ours());
       break;
     }
+    case "copied":
+      copyItems(state, out, input.items);
+      break;
     case "shell.output":
     case "shell.ended":
       onShellReport(state, out, input);

@@ -131,6 +131,13 @@ describe.skipIf(program === "")("prompts that carry more", () => {
     expect(request).not.toContain('"content":"second"');
     const own = (await native.get(`/session/${await nativeId(forked.id)}/message`)).body;
     expect(own.map(({ info }: (typeof own)[number]) => info.role)).toEqual(["user", "assistant", "user", "assistant"]);
+    const here = (await franca.get(`/session/${forked.id}/message`)).body;
+    const texts = (all: typeof own) =>
+      all.map(({ info, parts }: (typeof own)[number]) => [
+        info.role,
+        ...parts.flatMap((part: { type: string; text?: string }) => (part.type === "text" ? [part.text] : [])),
+      ]);
+    expect(texts(here)).toEqual(texts(own));
     expect((await franca.post(`/session/${id}/fork`, { messageID: "msg_unknown" })).status).toBe(404);
   });
 });

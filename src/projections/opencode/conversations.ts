@@ -69,6 +69,19 @@ export function endTurn(rendering: Rendering, { data }: EventOf<"turn.ended">): 
   emitIdle(rendering, root);
 }
 
+/** What a fork takes over is rendered without a busy and an idle: nobody is at work. */
+export function beginCopy({ state }: Rendering, root: Conversation): void {
+  state.copying = true;
+  root.status = "busy";
+}
+
+export function endCopy(rendering: Rendering, root: Conversation): void {
+  settleTools(rendering, ROOT);
+  closeMessage(rendering, { conversation: root, end: { completed: rendering.ms, finish: "stop", error: null } });
+  rendering.state.copying = false;
+  root.status = "idle";
+}
+
 function finishRoot(
   rendering: Rendering,
   { root, data, error, ms }: { root: Conversation; data: TurnEnd; error: OpenCodeError | null; ms: number },

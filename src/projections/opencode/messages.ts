@@ -43,7 +43,8 @@ function isNext(
 ): boolean {
   if (open.summary) return own === null || own !== open.id;
   if (own !== null) return own !== open.id;
-  if (state.options.messages === "turn") return false;
+  const isPerStep = state.options.messages === "step" || (state.copying && state.agent.startsWith("opencode"));
+  if (!isPerStep) return false;
   if (open.stepped) return true;
   return item.message_id !== null && open.native !== null && item.message_id !== open.native;
 }
@@ -124,9 +125,11 @@ export function emitUser(
   const { state, ms, out } = rendering;
   const open = conversation.message;
   if (open !== null && !open.own) {
-    closeMessage(rendering, { conversation, end: { completed: ms, finish: open.finish, error: null } });
+    const finish = open.finish ?? (state.copying ? "stop" : null);
+    closeMessage(rendering, { conversation, end: { completed: ms, finish, error: null } });
   }
-  const kept = [item.message_id, item.native_item_id].find((id) => id?.startsWith("msg_") === true) ?? null;
+  const named = state.copying ? [] : [item.message_id, item.native_item_id];
+  const kept = named.find((id) => id?.startsWith("msg_") === true) ?? null;
   if (kept !== null) follow(state.clock, kept);
   const id = kept ?? makeId(rendering, "msg", `${item.item_id}:user`);
   const own = ownId(state, { prefix: "prt", id: item.native_item_id });

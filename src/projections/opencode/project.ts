@@ -1,4 +1,5 @@
 /** Universal → OpenCode. Busy and idle come from turns, and from nothing else. */
+import { COPIED } from "../../core/copied-history.ts";
 import { defined } from "../../core/defined.ts";
 import { type Fold, unreachable } from "../../core/fold.ts";
 import type { OpenCodeEvent } from "../../dialects/opencode.ts";
@@ -6,11 +7,13 @@ import type { EventOf, MessagePlace, Revert, UniversalEvent } from "../../protoc
 import type { Item } from "../../protocol/items.ts";
 import {
   beginChild,
+  beginCopy,
   completeChild,
   conversationOf,
   emitBusy,
   emitError,
   emitSession,
+  endCopy,
   endIfDone,
   endTurn,
 } from "./conversations.ts";
@@ -53,6 +56,8 @@ export const openCodeFold = (options: Partial<OpenCodeOptions> = {}): Fold<Unive
 });
 
 function render(rendering: Rendering, event: UniversalEvent): void {
+  const isCopied = event.cause.rule === COPIED;
+  if (isCopied !== rendering.state.copying) (isCopied ? beginCopy : endCopy)(rendering, rootOf(rendering));
   switch (event.type) {
     case "session.started":
       return onSessionStarted(rendering, event);

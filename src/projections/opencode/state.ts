@@ -135,6 +135,8 @@ export interface State {
   readonly results: Map<string, string>;
   /** Open requests: our id to OpenCode's. */
   readonly requests: Map<string, { readonly id: string; readonly session: string }>;
+  /** A fork begins with copies of its origin's messages: these have ids of their own, and change no file. */
+  copying: boolean;
   readonly turn: {
     /** Errors that were emitted in this turn, so that its end does not repeat them. */
     errors: string[];
@@ -176,6 +178,7 @@ export const start = (options: OpenCodeOptions): State => ({
   tools: new Map(),
   results: new Map(),
   requests: new Map(),
+  copying: false,
   turn: {
     errors: [],
     compacting: false,
@@ -236,7 +239,7 @@ export function ownId(
   state: State,
   { prefix, id }: { prefix: "msg" | "prt" | "ses"; id: string | null },
 ): string | null {
-  if (id === null || !state.agent.startsWith("opencode")) return null;
+  if (id === null || state.copying || !state.agent.startsWith("opencode")) return null;
   if (state.turn.used.has(id) || state.turn.usedBefore.has(id)) return null;
   return id.startsWith(`${prefix}_`) ? id : null;
 }

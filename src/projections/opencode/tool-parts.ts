@@ -136,7 +136,7 @@ const stray = ({ call_id }: ToolResultPart): ToolCallPart => ({
 });
 
 export function emitFile(rendering: Rendering, { action, path }: FileRefPart): void {
-  if (action === "read") return;
+  if (action === "read" || rendering.state.copying) return;
   const file = absolutePath({ path, directory: rendering.state.directory });
   rendering.out.push({ id: eventId(rendering), type: "file.edited", properties: { file } });
 }

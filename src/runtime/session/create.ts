@@ -8,6 +8,7 @@ import { ApiError } from "../../protocol/errors.ts";
 import type { SessionId } from "../../protocol/ids.ts";
 import type { CreatedSession, CreateSession } from "../../protocol/resources.ts";
 import type { SessionSettings } from "../log/contract.ts";
+import { copyHistory } from "./copy-history.ts";
 import { deleteStored } from "./delete.ts";
 import type { OpenSession, OpenSessions } from "./open-session.ts";
 import { withSession } from "./open-sessions.ts";
@@ -44,20 +45,22 @@ export async function forkSession(
     const can = whoCan(table.runtime, ({ forkAt }) => forkAt === true);
     throw cannot(adapter, `branch off before a message, only at the end of a conversation: ${can}`);
   }
-  const { native_session_id } = open.session.snapshot();
+  const { native_session_id, sequence } = open.session.snapshot();
+  // Null where the agent has heard nothing yet: then the fork is a session with the same settings.
   const forkOf = native_session_id ?? settings.create.nativeSessionId ?? null;
-  if (forkOf === null) {
-    throw new ApiError("invalid_request", `Session ${id} has not begun: there is nothing to branch off from.`);
-  }
   const { nativeSessionId: _native, ...create } = settings.create;
   const { keyNames } = settings;
   table.runtime.keys.give(into, table.runtime.keys.of(id));
-  await store(table, { id: into, settings: { create, forkOf, ...defined({ forkAt: at, keyNames }) } });
+  const { log } = table.runtime;
+  await store(table, { id: into, settings: { create, forkOf, ...defined({ forkAt: at, keyNames }) } }, (fork) =>
+    copyHistory(log, fork, { id, until: sequence, before: at }),
+  );
 }
 
 async function store(
   table: OpenSessions,
   { id, settings }: { id: SessionId; settings: SessionSettings },
+  fill: (open: OpenSession) => Promise<void> = async () => {},
 ): Promise<void> {
   const { runtime } = table;
   const { create } = settings;
@@ -77,6 +80,7 @@ async function store(
     const title = create.title === undefined ? {} : { title: create.title };
     try {
       await open.writer.submit({ type: "opened", metadata, ...title });
+      await fill(open);
     } catch (error) {
       // Not acknowledged, so it must not exist: the same id may be used again.
       await deleteStored(table, id);

@@ -76,7 +76,7 @@ export const sessionRoutes: readonly OpenCodeRoute[] = [
   {
     method: "POST",
     path: "/session/{sessionID}/fork",
-    partial: "Before a message of it only for the OpenCode agent; what was said before is not copied.",
+    partial: "Before a message of it only for the OpenCode agent.",
     handle: fork,
   },
 ];

@@ -18,8 +18,8 @@ export interface Turns {
     options: { readonly after: number; readonly signal: AbortSignal },
   ) => Promise<void>;
   /**
-   * Watches a turn that has no prompt. `begin` gives the turn's id; resolves with the id of the turn's last message when
-   * it has ended, with null when it never will, or left none.
+   * Watches a turn that has no prompt. `begin` gives the turn's id; resolves with the id of the turn's last message
+   * when it has ended, with null when it never will, or left none.
    */
   readonly answer: (view: SessionView, begin: () => Promise<string>, signal: AbortSignal) => Promise<string | null>;
   /** Resolves when everything up to `after` was rendered; false when the signal was first. */
