@@ -5,7 +5,7 @@ import { ACP_VERSION, AUTH_REQUIRED, INTERNAL_ERROR, RESOURCE_NOT_FOUND } from "
 import { defined } from "../core/defined.ts";
 import { INVALID_PARAMS, METHOD_NOT_FOUND } from "../core/rpc.ts";
 import { isShape, isString, type Shape, shapeOf } from "../dialects/shape.ts";
-import type { ClientAbilities } from "../projections/acp/index.ts";
+import { type ClientAbilities, commandsUpdate, updateLine } from "../projections/acp/index.ts";
 import { ApiError } from "../protocol/errors.ts";
 import { PermissionMode } from "../protocol/events.ts";
 import type { CreateSession, SessionDetail } from "../protocol/resources.ts";
@@ -132,6 +132,8 @@ async function onRequest(state: State, { id, method, params }: Incoming): Promis
       return load(state, params, "load");
     case "session/resume":
       return load(state, params, "resume");
+    case "session/fork":
+      return fork(state, params);
     case "session/list":
       return list(state, params);
     case "session/prompt":
@@ -149,7 +151,7 @@ async function onRequest(state: State, { id, method, params }: Incoming): Promis
   }
 }
 
-function initialize(state: State, { clientCapabilities }: Shape): unknown {
+async function initialize(state: State, { clientCapabilities }: Shape): Promise<unknown> {
   const { elicitation, session } = shapeOf(clientCapabilities);
   const { notices, compaction } = shapeOf(session);
   state.abilities = {
@@ -157,6 +159,8 @@ function initialize(state: State, { clientCapabilities }: Shape): unknown {
     notices: isShape(notices),
     compaction: isShape(compaction),
   };
+  const agents = await state.door.agents();
+  const forks = agents.find(({ id }) => id === state.agent)?.capabilities.fork === true;
   return {
     protocolVersion: ACP_VERSION,
     agentInfo: { name: "franca", title: "Franca", version },
@@ -164,7 +168,7 @@ function initialize(state: State, { clientCapabilities }: Shape): unknown {
       loadSession: true,
       promptCapabilities: { image: true, audio: false, embeddedContext: true },
       mcpCapabilities: { http: true, sse: false },
-      sessionCapabilities: { list: {}, resume: {}, close: {} },
+      sessionCapabilities: { list: {}, resume: {}, close: {}, ...(forks ? { fork: {} } : {}) },
     },
     authMethods: [],
   };
@@ -190,8 +194,17 @@ async function create(state: State, params: Shape): Promise<unknown> {
   const { healthy, error } = await door.create(id, options);
   if (!healthy) throw new Refusal(INTERNAL_ERROR, error ?? `${agent} could not be started.`);
   await door.giveKeys(id, agent);
+  return begun(state, id);
+}
+
+/** A conversation of its own that goes on from another's end. */
+async function fork(state: State, params: Shape): Promise<unknown> {
+  return begun(state, await state.door.fork(idOf(params)));
+}
+
+async function begun(state: State, id: string): Promise<unknown> {
   const session = open(state, id);
-  const detail = await door.get(id);
+  const detail = await state.door.get(id);
   const answer = { sessionId: id, ...(await settingsOf(state, detail)) };
   // Updates follow the answer that names the session, never precede it.
   setImmediate(() => void session.open("new").catch(state.onProblem));
@@ -210,6 +223,11 @@ async function load(state: State, params: Shape, how: "load" | "resume"): Promis
   const id = idOf(params);
   const detail = await state.door.get(id);
   await open(state, id).open(how);
+  // The past has them; without it they are sent by themselves.
+  const commands = how === "load" || detail.commands.length === 0 ? [] : commandsUpdate(detail.commands);
+  setImmediate(() => {
+    for (const update of commands) state.write(updateLine(id, update));
+  });
   return settingsOf(state, detail);
 }
 

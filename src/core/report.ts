@@ -13,6 +13,7 @@ import type {
   Revert,
   SessionMetadata,
   Share,
+  SlashCommand,
   Todo,
   Tokens,
 } from "../protocol/events.ts";
@@ -91,6 +92,7 @@ export interface SessionReport {
   readonly permission_mode?: string | undefined;
   readonly revert?: Revert | null | undefined;
   readonly share?: Share | null | undefined;
+  readonly commands?: readonly SlashCommand[] | undefined;
 }
 
 /** A message, or one block of it, is no part of the conversation any more. */

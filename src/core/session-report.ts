@@ -48,6 +48,8 @@ function fieldsOf({ titleGiven }: MachineState, report: SessionReport): Fields {
     revert,
     share,
     tools: metadata?.tools?.length === 0 ? undefined : metadata?.tools,
+    commands: report.commands ?? metadata?.commands,
+    capabilities: metadata?.capabilities,
   });
 }
 

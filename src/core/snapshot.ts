@@ -265,7 +265,9 @@ function applyChange(state: Snapshot, change: Change): void {
   if (state.metadata === null) return;
   const known = state.metadata;
   const { agent = known.agent, agent_version = known.agent_version, directory = known.directory } = change;
-  state.metadata = { ...known, agent, agent_version, directory, tools: change.tools ?? known.tools };
+  const { tools = known.tools, commands = known.commands, capabilities = known.capabilities } = change;
+  const own = defined({ commands, capabilities });
+  state.metadata = { ...known, agent, agent_version, directory, tools, ...own };
 }
 
 /** Forgets the oldest finished items. At most one too many at a time, so the work is bounded. */

@@ -113,6 +113,15 @@ export const Question = z.object({
 });
 export type Question = z.infer<typeof Question>;
 
+/** A command that a prompt may begin with, as `/name` and what follows it. */
+export const SlashCommand = z.object({
+  name: z.string(),
+  description: z.string().optional(),
+  /** What may follow the name. */
+  hint: z.string().optional(),
+});
+export type SlashCommand = z.infer<typeof SlashCommand>;
+
 export const SessionMetadata = z.looseObject({
   agent: z.string(),
   agent_version: z.string().nullable(),
@@ -120,6 +129,9 @@ export const SessionMetadata = z.looseObject({
   directory: z.string().nullable(),
   permission_mode: z.string().nullable(),
   tools: z.array(z.string()).readonly(),
+  commands: z.array(SlashCommand).readonly().optional(),
+  /** What this agent has said that it can, where it says so; it replaces what is known of such agents. */
+  capabilities: z.record(z.string(), z.boolean()).optional(),
 });
 export type SessionMetadata = z.infer<typeof SessionMetadata>;
 
@@ -186,6 +198,9 @@ export const Draft = z.discriminatedUnion("type", [
       agent_version: z.string().optional(),
       directory: z.string().optional(),
       tools: z.array(z.string()).readonly().optional(),
+      /** The agent's slash commands: the whole list. */
+      commands: z.array(SlashCommand).readonly().optional(),
+      capabilities: z.record(z.string(), z.boolean()).optional(),
       /** Whether the agent uses what its folder brings along: settings, hooks, plugins, MCP servers. */
       trusted: z.boolean().optional(),
       /** Whether the continuation governor may go on in this session. */

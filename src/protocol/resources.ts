@@ -10,6 +10,7 @@ import {
   Revert,
   SessionStatus,
   Share,
+  SlashCommand,
   Todo,
   UniversalEvent,
   UsageTotal,
@@ -196,6 +197,10 @@ export const SessionDetail = SessionSummary.extend({
   /** Where others can read it. */
   share: Share.nullable(),
   permissionRules: z.array(PermissionRule).readonly(),
+  /** What its agent can: as known of the agent, and as the agent itself has said in this session. */
+  capabilities: z.record(z.string(), z.unknown()),
+  /** Slash commands that the agent has named. */
+  commands: z.array(SlashCommand).readonly(),
   items: z.array(Item).readonly(),
 });
 export type SessionDetail = z.infer<typeof SessionDetail>;

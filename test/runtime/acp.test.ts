@@ -169,6 +169,41 @@ test("a configured command is that of sessions that name none", async () => {
   expect(end.error?.message).toContain('--command "my-agent --acp"');
 });
 
+test("what the agent says that it can, and its slash commands, are the session's", async () => {
+  const acp = await openAcp();
+  const id = await acp.create("abilities");
+  expect(await acp.sessions.get(id)).toMatchObject({ capabilities: { images: true, fork: false }, commands: [] });
+  await play(acp, id, { steps: ["say Hi."] });
+  const commands = [{ name: "compact", description: "Compacts", hint: "what to keep" }];
+  expect(await acp.sessions.get(id)).toMatchObject({ capabilities: { images: true, fork: false }, commands });
+  await expect(acp.sessions.fork(id, sessionId("no"))).rejects.toThrow(/branch off/);
+  const other = await acp.create("two", { env: { FAKE_ACP_VERSION: "2", FRANCA_ACP_VERSION: "2" } });
+  await play(acp, other, { steps: ["say Hi."] });
+  expect(await acp.sessions.get(other)).toMatchObject({ capabilities: { images: false, fork: true }, commands });
+});
+
+test("version 2: the turn is what the agent's state says, whatever the answer to the prompt", async () => {
+  const acp = await openAcp();
+  const env = { FAKE_ACP_VERSION: "2", FRANCA_ACP_VERSION: "2" };
+  const id = await acp.create("version-2", { env });
+  const first = await play(acp, id, { steps: ["say One.", "say Two."] });
+  expect(first).toMatchObject({ text: "One.|Two.", end: { reason: "completed", evidence: "signal" } });
+  expect(first.end.usage.tokens).toMatchObject({ input: 10, output: 2 });
+  const failed = await play(acp, id, { steps: ["say x", "error 400 The provider said no"] });
+  expect(failed.end).toMatchObject({ reason: "error", error: { message: "The provider said no" } });
+  const { sequence } = await acp.sessions.prompt(id, { text: "say Before.\nhang" });
+  for await (const event of eventsAfter(acp.sessions, id, { after: sequence })) {
+    if (event.type === "item.delta") await acp.sessions.abort(id, { clearQueue: false });
+    if (event.type !== "turn.ended") continue;
+    expect(event.data.reason).toBe("aborted");
+    break;
+  }
+  await acp.reopen();
+  expect((await play(acp, id, { steps: ["say Again."] })).text).toBe("Again.");
+  const older = await acp.create("answers-1", { env: { FRANCA_ACP_VERSION: "2" } });
+  expect((await play(acp, older, { steps: ["say One."] })).end.reason).toBe("completed");
+});
+
 test("an image of a prompt is sent as one", async () => {
   const acp = await openAcp();
   const id = await acp.create("image");

@@ -1,6 +1,7 @@
 /**
  * The official ACP client against an agent's command. Arguments: the SDK's package.json, a JSON object
- * `{cwd, load?, prompts, command}`; prints what the client received as one JSON object.
+ * `{cwd, load?, fork?, prompts, command, kill?}`; prints what the client received as one JSON object. `kill`: the
+ * process that is killed when the first words arrive.
  */
 import { spawn } from "node:child_process";
 import { dirname, join } from "node:path";
@@ -8,12 +9,18 @@ import { Readable, Writable } from "node:stream";
 import { pathToFileURL } from "node:url";
 
 const [sdkFile, given] = process.argv.slice(2);
-const { cwd, load, prompts, command } = JSON.parse(given);
+const { cwd, load, fork, prompts, command, kill } = JSON.parse(given);
 const { client, methods, ndJsonStream } = await import(pathToFileURL(join(dirname(sdkFile), "dist/v1/stable/acp.js")));
 const agent = spawn(command[0], command.slice(1), { stdio: ["pipe", "pipe", "inherit"] });
-const seen = { updates: [], permissions: 0, ends: [], session: null };
+const seen = { updates: [], permissions: 0, ends: [], session: null, can: {} };
+let victim = kill ?? null;
 const app = client({ name: "test" })
-  .onNotification(methods.client.session.update, ({ params }) => void seen.updates.push(params.update))
+  .onNotification(methods.client.session.update, ({ params }) => {
+    seen.updates.push(params.update);
+    if (victim === null || params.update.sessionUpdate !== "agent_message_chunk") return;
+    process.kill(victim, "SIGKILL");
+    victim = null;
+  })
   .onRequest(methods.client.session.requestPermission, ({ params }) => {
     seen.permissions += 1;
     const { optionId } = params.options.find(({ kind }) => kind === "allow_once");
@@ -21,12 +28,17 @@ const app = client({ name: "test" })
   });
 const stream = ndJsonStream(Writable.toWeb(agent.stdin), Readable.toWeb(agent.stdout));
 await app.connectWith(stream, async (context) => {
-  await context.request(methods.agent.initialize, { protocolVersion: 1, clientCapabilities: {} });
+  const hello = await context.request(methods.agent.initialize, { protocolVersion: 1, clientCapabilities: {} });
+  seen.can = hello.agentCapabilities;
   const opening = { cwd, mcpServers: [] };
   if (load === undefined) seen.session = (await context.request(methods.agent.session.new, opening)).sessionId;
   else {
     await context.request(methods.agent.session.load, { ...opening, sessionId: load });
     seen.session = load;
+  }
+  if (fork === true) {
+    const forked = await context.request("session/fork", { ...opening, sessionId: seen.session });
+    seen.session = forked.sessionId;
   }
   for (const text of prompts) {
     const prompt = [{ type: "text", text }];

@@ -138,24 +138,31 @@ async function play(sessionId, text) {
   return { result: { stopReason: "end_turn", usage: { inputTokens: 10, outputTokens: 2, totalTokens: 12 } } };
 }
 
+let version = 1;
+
+/** The draft of version 2: the answer only says that the prompt was taken. */
+async function play2(sessionId, text) {
+  const state = (state, more) => update(sessionId, { sessionUpdate: "state_update", state, ...more });
+  state("running");
+  const { result, error } = await play(sessionId, text);
+  state("idle", error === undefined ? result : { stopReason: "error", error });
+  update(sessionId, { sessionUpdate: "session_info_update", title: "Fake" });
+}
+
+const commands = [
+  { name: "compact", description: "Compacts\nthe past", input: { hint: "what to keep" } },
+  { name: "" },
+];
+
 const handlers = {
-  initialize: async () => ({
-    result: {
-      protocolVersion: 1,
-      agentInfo: { name: "fake", version: "1.0.0" },
-      agentCapabilities: { loadSession: true, promptCapabilities: { image: true }, sessionCapabilities: {} },
-      authMethods: [{ id: "login", name: "Log in", description: "Run `fake login` in a terminal" }],
-    },
-  }),
+  initialize: async ({ protocolVersion }) => {
+    version = Math.min(protocolVersion, Number(process.env.FAKE_ACP_VERSION ?? 1));
+    return version === 2 ? hello2 : hello;
+  },
   "session/new": async () =>
     process.env.FAKE_ACP_AUTH === "none"
       ? { error: { code: -32000, message: "Authentication required" } }
-      : {
-          result: {
-            sessionId: `fake-${process.pid}`,
-            modes: { currentModeId: "ask", availableModes: [{ id: "ask", name: "Ask" }] },
-          },
-        },
+      : newSession(),
   async "session/load"({ sessionId }) {
     const past =
       store !== undefined && existsSync(store) ? readFileSync(store, "utf8").split("\n").filter(Boolean) : [];
@@ -165,10 +172,37 @@ const handlers = {
     }
     return { result: {} };
   },
+  "session/resume": async () => ({ result: {} }),
   async "session/prompt"({ sessionId, prompt }) {
     const text = prompt.map((block) => (block.type === "text" ? block.text : `say [${block.type}]`)).join("\n");
     if (store !== undefined) appendFileSync(store, `${text.split("\n")[0]}\n`);
-    return play(sessionId, text);
+    if (version === 1) return play(sessionId, text);
+    setImmediate(() => play2(sessionId, text));
+    return { result: { messageId: "taken" } };
+  },
+};
+
+function newSession() {
+  const sessionId = `fake-${process.pid}`;
+  // As some agents do: before anybody knows the session's id.
+  update(sessionId, { sessionUpdate: "available_commands_update", availableCommands: commands });
+  const modes = { currentModeId: "ask", availableModes: [{ id: "ask", name: "Ask" }] };
+  return { result: version === 2 ? { sessionId } : { sessionId, modes } };
+}
+
+const hello2 = {
+  result: {
+    protocolVersion: 2,
+    info: { name: "fake", version: "2.0.0" },
+    capabilities: { session: { prompt: {}, fork: {} } },
+  },
+};
+const hello = {
+  result: {
+    protocolVersion: 1,
+    agentInfo: { name: "fake", version: "1.0.0" },
+    agentCapabilities: { loadSession: true, promptCapabilities: { image: true }, sessionCapabilities: {} },
+    authMethods: [{ id: "login", name: "Log in", description: "Run `fake login` in a terminal" }],
   },
 };
 

@@ -5,7 +5,7 @@ import { defined } from "../../core/defined.ts";
 import type { LaunchOptions, McpServer } from "../../core/launch.ts";
 import type { Report } from "../../core/report.ts";
 import type { RpcFailure } from "../../core/rpc.ts";
-import { isNumber, isString, type Shape, shapeOf } from "../../dialects/shape.ts";
+import { isNumber, isShape, isString, type Shape, shapeOf } from "../../dialects/shape.ts";
 import { ask, INITIALIZE_TIMEOUT_MS } from "./ask.ts";
 import { applySettings, modeIn, modelIn } from "./config.ts";
 import { offered } from "./host.ts";
@@ -26,12 +26,18 @@ export function onConnected(state: State, { quirks, command }: Known, { options,
   return [
     ask(state, {
       method: "initialize",
-      params: quirks.version === 2 ? greeting2 : greeting(state),
+      params: wantsVersion2(quirks, options) ? greeting2 : greeting(state),
       context: { type: "initialize" },
       timeoutMs: INITIALIZE_TIMEOUT_MS,
     }),
   ];
 }
+
+/** A session may ask for the draft of version 2 in its environment. An agent that has only 1 answers 1. */
+export const VERSION_VARIABLE = "FRANCA_ACP_VERSION";
+
+const wantsVersion2 = ({ version }: Quirks, { env }: LaunchOptions): boolean =>
+  (env[VERSION_VARIABLE] ?? String(version ?? ACP_VERSION)) === "2";
 
 const info = { name: "franca", title: "Franca", version: "0.1.0" };
 
@@ -76,6 +82,13 @@ export function abilities({ agent }: State): Shape & { readonly loads: boolean }
 export function prompts({ agent }: State): Shape {
   const { promptCapabilities } = shapeOf(agent.agentCapabilities);
   return shapeOf(promptCapabilities ?? shapeOf(shapeOf(agent.capabilities).session).prompt);
+}
+
+/** What the agent has said of itself, in the words of our own table; an object, even an empty one, means yes. */
+function capabilities(state: State): Record<string, boolean> {
+  const { loads, resume, fork } = abilities(state);
+  const can = (ability: unknown): boolean => isShape(ability) || ability === true;
+  return { resume: loads || can(resume) || state.version === 2, fork: can(fork), images: can(prompts(state).image) };
 }
 
 export function openSession(state: State): Send[] {
@@ -142,6 +155,8 @@ function announce(state: State, id: string): Report[] {
     agent_version: isString(version) ? version : null,
     model: modelIn(state.opened),
     directory: options?.directory ?? null,
+    capabilities: capabilities(state),
+    ...defined({ commands: state.commands ?? undefined }),
   };
   const mode = modeIn(state.opened);
   return [{ type: "session", native_session_id: id, metadata, ...defined({ mode: mode ?? undefined }) }];

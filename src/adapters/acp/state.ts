@@ -4,7 +4,7 @@ import type { LaunchOptions } from "../../core/launch.ts";
 import type { ItemHead } from "../../core/report.ts";
 import { type RpcId, type RpcState, startRpc } from "../../core/rpc.ts";
 import type { AcpToolContent } from "../../dialects/acp.ts";
-import type { BackgroundWork } from "../../protocol/events.ts";
+import type { BackgroundWork, SlashCommand } from "../../protocol/events.ts";
 import type { Subagent } from "../../protocol/items.ts";
 import { type Grants, startGrants } from "./grants.ts";
 import type { Quirks } from "./quirks.ts";
@@ -95,6 +95,8 @@ export interface State {
   agent: Readonly<Record<string, unknown>>;
   opened: Readonly<Record<string, unknown>>;
   session: string | null;
+  /** Slash commands of the agent; null until it has named them. */
+  commands: readonly SlashCommand[] | null;
   readonly threads: Map<string, Thread>;
   readonly calls: Map<string, Call>;
   /** Terminals of ours, with the call they were made for; `shown`: how much of their output was sent on. */
@@ -137,6 +139,7 @@ export const start = (quirks: Quirks): State => ({
   agent: {},
   opened: {},
   session: null,
+  commands: null,
   threads: new Map(),
   calls: new Map(),
   terminals: new Map(),
@@ -163,6 +166,12 @@ export const start = (quirks: Quirks): State => ({
 
 /** Live, we are connected and may speak; a recording is only read. */
 export const isLive = (state: State): boolean => state.options !== null;
+
+/** A request for a session is open: what is said of it comes before its name. */
+export const isOpening = ({ rpc }: State): boolean => {
+  for (const { context } of rpc.pending.values()) if (context.type === "open") return true;
+  return false;
+};
 
 /** The thread of a native session. The first one heard of is our own, unless a request for one is open. */
 export function threadOf(state: State, id: string): Thread {

@@ -8,7 +8,8 @@ import { isNumber, isString, shapeOf } from "../../dialects/shape.ts";
 import { onChunk, onMessage } from "./blocks.ts";
 import { addOutput, onContentChunk, onTool } from "./calls.ts";
 import { onOptions } from "./config.ts";
-import { nextKey, type State, type Thread, threadOf } from "./state.ts";
+import { onCommands } from "./slash-commands.ts";
+import { isOpening, nextKey, type State, type Thread, threadOf } from "./state.ts";
 import { beginSubagent, endSubagent } from "./subagents.ts";
 import { planTodos } from "./todos.ts";
 import { endTurn, onStateUpdate } from "./turns.ts";
@@ -16,6 +17,10 @@ import { onUsageUpdate } from "./usage.ts";
 import { noteWork } from "./work.ts";
 
 export function onUpdate(state: State, { sessionId, update }: { sessionId: string; update: AcpUpdate }): Report[] {
+  if (update.sessionUpdate === "available_commands_update") {
+    const isOwn = state.session === null || sessionId === state.session;
+    return isOwn ? onCommands(state, update.availableCommands) : [];
+  }
   // The past that is replayed when a session is loaded or forked is in our log already.
   if (isReplaying(state, update)) return isSetting(update) ? onSetting(state, update) : [];
   // Some speak of a session before they have said its name.
@@ -33,11 +38,6 @@ function isReplaying(state: State, { sessionUpdate }: AcpUpdate): boolean {
   for (const { context } of state.rpc.pending.values()) if (context.type === "open" && context.drops) return true;
   return false;
 }
-
-const isOpening = ({ rpc }: State): boolean => {
-  for (const { context } of rpc.pending.values()) if (context.type === "open") return true;
-  return false;
-};
 
 /** Where the subagent is only named beside the protocol, its updates come under the session's own id. */
 function named(state: State, sessionId: string, update: AcpUpdate): string | null {
@@ -106,6 +106,7 @@ function onLive(state: State, thread: Thread, update: AcpUpdate): Report[] {
     case "terminal_output_chunk":
       return addTo(state, update.terminalId, textFromBase64(update.data));
     case "available_commands_update":
+      return onCommands(state, update.availableCommands);
     case "plan_update":
     case "plan_removed":
     case "compaction_summary_chunk":
@@ -113,7 +114,7 @@ function onLive(state: State, thread: Thread, update: AcpUpdate): Report[] {
     case "session_message_chunk":
     case "user_message":
     case "user_message_chunk":
-      // Commands are the client's; the prompt is ours; a subagent's task is in the call that spawned it.
+      // The prompt is ours; a subagent's task is in the call that spawned it.
       return [];
     default:
       return unreachable(update);

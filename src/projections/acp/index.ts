@@ -5,8 +5,8 @@ import { acpFold } from "./project.ts";
 import { acpRules } from "./rules.ts";
 import { isAcpEdge, summariseAcp } from "./summary.ts";
 
-export type { AcpOutput } from "./lines.ts";
-export { acpFold } from "./project.ts";
+export { type AcpOutput, updateLine } from "./lines.ts";
+export { acpFold, commandsUpdate } from "./project.ts";
 export type { ClientAbilities } from "./state.ts";
 
 export const acp = defineProjection({

@@ -1,7 +1,7 @@
 /** Universal → ACP: what Franca writes as an agent. A prompt is answered at the end of its turn, after all of it. */
 import { AUTH_REQUIRED, INTERNAL_ERROR, stopReasons } from "../../core/acp.ts";
 import { type Fold, unreachable } from "../../core/fold.ts";
-import type { EventOf, Todo, TurnEnd, UniversalEvent, UsageTotal } from "../../protocol/events.ts";
+import type { EventOf, SlashCommand, Todo, TurnEnd, UniversalEvent, UsageTotal } from "../../protocol/events.ts";
 import type { Item } from "../../protocol/items.ts";
 import { type AcpOutput, chunk, type Response, type Update, updateLine } from "./lines.ts";
 import { permissionRequest, questionRequest } from "./requests.ts";
@@ -54,6 +54,7 @@ function updatesOf(state: Projected, event: Updating): Update[] {
     case "error":
       return event.data.fatal ? [] : notice(state, { severity: "warning", title: event.data.message });
     case "session.started":
+      return commandsUpdate(event.data.metadata.commands);
     case "session.ended":
     case "turn.continued":
     case "permission.resolved":
@@ -144,13 +145,25 @@ const imagesOf = (item: Item): Update[] =>
   );
 
 function onSessionUpdated({ data }: EventOf<"session.updated">): Update[] {
-  const { title, permission_mode: mode } = data;
+  const { title, permission_mode: mode, commands } = data;
   return [
+    ...commandsUpdate(commands),
     ...(title === undefined ? [] : [{ sessionUpdate: "session_info_update", title }]),
     // What an editor calls a mode is what needs asking; the agent's own modes are configuration.
     ...(mode === undefined ? [] : [{ sessionUpdate: "current_mode_update", currentModeId: mode }]),
   ];
 }
+
+/** Clients show them as completions; the prompt carries the chosen one as words. */
+export const commandsUpdate = (commands: readonly SlashCommand[] | undefined): Update[] => {
+  if (commands === undefined) return [];
+  const availableCommands = commands.map(({ name, description, hint }) => ({
+    name,
+    description: description ?? "",
+    ...(hint === undefined ? {} : { input: { hint } }),
+  }));
+  return [{ sessionUpdate: "available_commands_update", availableCommands }];
+};
 
 function planEntry({ content, status, priority }: Todo): unknown[] {
   if (status === "cancelled") return [];

@@ -46,6 +46,8 @@ export const eventFields: { readonly [Type in events.EventType]: Fields<events.D
     agent_version: "The version of the agent's program.",
     directory: "The working directory.",
     tools: "The names of the agent's tools.",
+    commands: "All slash commands of the agent: a prompt may begin with one, as `/name`.",
+    capabilities: "What the agent has reported that it can do. It overrides what is known of such agents.",
     trusted: "Whether the agent uses the settings, hooks, plugins and MCP servers of its directory.",
     continuing: "Whether the continuation governor may continue turns of this session.",
     queue: "All prompts that wait, in order.",
@@ -132,6 +134,11 @@ export const eventTypes = {
     line: "The number of the native line (see `GET /v1/sessions/{id}/native`); null when no line caused the event.",
     rule: "The rule of the turn machine that made it, for example `turn.grace`.",
   } satisfies Fields<events.Cause>,
+  SlashCommand: {
+    name: "Its name, without the slash.",
+    description: "What it does, in a line.",
+    hint: "What may follow the name.",
+  } satisfies Fields<events.SlashCommand>,
   SessionMetadata: {
     agent: "The agent's name, for example `claude`.",
     agent_version: "The version of the agent's program; null when it is not known.",
@@ -139,6 +146,8 @@ export const eventTypes = {
     directory: "The working directory.",
     permission_mode: "The permission mode.",
     tools: "The names of the agent's tools.",
+    commands: "All slash commands of the agent, where it has named them by then.",
+    capabilities: "What the agent has reported that it can do.",
   } satisfies Partial<Fields<events.SessionMetadata>>,
   StderrExcerpt: {
     head: "The first lines.",

@@ -134,6 +134,8 @@ export const resourceTypes = {
     revert: "Where the conversation is reverted to until the next prompt; null when it is not.",
     share: "Where others can read it; null when they cannot.",
     permissionRules: "Answers to permission requests that were given beforehand.",
+    capabilities: "What its agent can do: as known of the agent, and as the agent has reported in this session.",
+    commands: "Slash commands that the agent has named.",
     items: "The last items, oldest first.",
   } satisfies Fields<resources.SessionDetail>,
   SessionList: {

@@ -14,7 +14,7 @@ import type { OpenSession, OpenSessions } from "./open-session.ts";
 import { withSession } from "./open-sessions.ts";
 import { adapterOf, cannot, checkMode, checkPermissionMode, checkRules, whoCan } from "./refusals.ts";
 import type { Runtime } from "./runtime.ts";
-import { summarise } from "./summary.ts";
+import { ownCapabilities, summarise } from "./summary.ts";
 
 export async function createSession(table: OpenSessions, id: SessionId, asked: CreateSession): Promise<CreatedSession> {
   const { runtime } = table;
@@ -40,7 +40,8 @@ export async function forkSession(
   { into, at }: { readonly into: SessionId; readonly at?: string | undefined },
 ): Promise<void> {
   const { adapter, settings, id } = open;
-  if (!adapter.capabilities.fork) throw cannot(adapter, "branch off from a session");
+  const { fork } = ownCapabilities(adapter.capabilities, open.session.snapshot());
+  if (!fork) throw cannot(adapter, "branch off from a session");
   if (at !== undefined && adapter.capabilities.forkAt !== true) {
     const can = whoCan(table.runtime, ({ forkAt }) => forkAt === true);
     throw cannot(adapter, `branch off before a message, only at the end of a conversation: ${can}`);

@@ -1,4 +1,5 @@
 /** Reading sessions. It needs no ownership: a session that another process has open can be read here. */
+import { noCapabilities } from "../../core/capabilities.ts";
 import type { Snapshot } from "../../core/snapshot.ts";
 import { ApiError } from "../../protocol/errors.ts";
 import type { SessionId } from "../../protocol/ids.ts";
@@ -32,7 +33,7 @@ type Reads = Pick<
 >;
 
 export function reads(table: OpenSessions): Reads {
-  const { log, tail, recovered, trust } = table.runtime;
+  const { log, tail, recovered, trust, adapters } = table.runtime;
   return {
     async list({ limit = SESSIONS, cursor, ...filter } = {}) {
       const open = await readyHere(table);
@@ -47,7 +48,9 @@ export function reads(table: OpenSessions): Reads {
     },
     async get(id, { itemsBefore, limit = ITEMS } = {}) {
       const { settings, snapshot } = await stateOf(table, id);
-      const described = { id, settings, snapshot, trusted: trust.isTrusted(settings.create.directory ?? "") };
+      const { agent, directory = "" } = settings.create;
+      const { capabilities = noCapabilities } = adapters.get(agent) ?? {};
+      const described = { id, settings, snapshot, trusted: trust.isTrusted(directory), capabilities };
       if (itemsBefore === undefined) return detail(described, latestItems(snapshot, limit));
       const query = { before: itemsBefore, limit };
       return detail(described, await readItems(log, { id, snapshot, query }));

@@ -1,4 +1,5 @@
 /** Summary and detail of a session for lists and views, from its snapshot and its settings. */
+import type { Capabilities } from "../../core/capabilities.ts";
 import { defined } from "../../core/defined.ts";
 import { itemsOf, type Snapshot } from "../../core/snapshot.ts";
 import type { SessionId } from "../../protocol/ids.ts";
@@ -41,7 +42,13 @@ export function summarise({ id, settings, snapshot }: Described): SessionSummary
 export const keptWith = ({ create: { metadata, parentId, archivedAt } }: SessionSettings) =>
   defined({ metadata, parentId, archivedAt });
 
-export function detail(described: Described & { readonly trusted: boolean }, items: readonly Item[]): SessionDetail {
+export interface DescribedFully extends Described {
+  readonly trusted: boolean;
+  /** What is known of the agent. */
+  readonly capabilities: Capabilities;
+}
+
+export function detail(described: DescribedFully, items: readonly Item[]): SessionDetail {
   const { snapshot } = described;
   return {
     ...summarise(described),
@@ -55,9 +62,17 @@ export function detail(described: Described & { readonly trusted: boolean }, ite
     revert: snapshot.revert,
     share: snapshot.share,
     permissionRules: described.settings.create.permissionRules ?? [],
+    capabilities: { ...ownCapabilities(described.capabilities, snapshot) },
+    commands: snapshot.metadata?.commands ?? [],
     items,
   };
 }
+
+/** What the agent itself has said in this session comes first. */
+export const ownCapabilities = (known: Capabilities, { metadata }: Snapshot): Capabilities => ({
+  ...known,
+  ...metadata?.capabilities,
+});
 
 export const latestItems = (snapshot: Snapshot, limit: number): readonly Item[] =>
   limit === 0 ? [] : itemsOf(snapshot).slice(-limit);
