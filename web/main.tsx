@@ -1,7 +1,7 @@
 /** The inspector's entry: logs in, opens the stream, and draws. A page with a recording inside needs neither. */
 import { render } from "preact";
 import { startKeys } from "./state/keys.ts";
-import { link, open } from "./state/link.ts";
+import { daemon, link, open } from "./state/link.ts";
 import { answerOtherTabs, findCredential } from "./state/login.ts";
 import { isDropping, openEmbedded, openFile } from "./state/recording.ts";
 import { startSession } from "./state/session.ts";
@@ -28,10 +28,12 @@ function acceptDrops(): void {
   });
 }
 
+const makeCode = async (): Promise<string> => (await daemon().makeLoginCode()).code;
+
 async function connectToDaemon(): Promise<void> {
   try {
     open(await findCredential());
-    answerOtherTabs();
+    answerOtherTabs({ isLive: () => link.value.state === "live", makeCode });
   } catch (error) {
     link.value = { state: "logged-out", message: error instanceof Error ? error.message : String(error) };
   }

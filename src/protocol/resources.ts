@@ -317,6 +317,8 @@ export const Health = z.object({
   port: z.number().int().optional(),
   /** Only with `nonce`: HMAC-SHA256 under the token of `franca health`, nonce and port, a line each, in hex. */
   proof: z.string().nullable().optional(),
+  /** Only with `login`: the same under the SHA-256 of the page's credential, in base64url; null if it is not valid. */
+  loginProof: z.string().nullable().optional(),
 });
 export type Health = z.infer<typeof Health>;
 

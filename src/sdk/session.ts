@@ -43,6 +43,8 @@ export interface Session {
   readonly ask: (text: string, options?: AskOptions) => AsyncIterable<UniversalEvent>;
   /** Aborts the running turn; with `promptId` only that prompt, whether it waits in the queue or runs. */
   readonly abort: (options?: { readonly clearQueue?: boolean; readonly promptId?: string }) => Promise<void>;
+  /** Removes a prompt from the queue; one that has started already is not touched, and the call is refused. */
+  readonly dropQueued: (promptId: string) => Promise<void>;
   readonly replyPermission: (
     permissionId: string,
     reply: PermissionReply,
@@ -97,6 +99,9 @@ export function openSession(http: Http, id: string): Session {
       return askSession({ http, id, text, options });
     },
     abort: (options = {}) => post("abort", options),
+    dropQueued: async (promptId) => {
+      await http.request(`${path}/queue/${encodeURIComponent(promptId)}`, { method: "DELETE" });
+    },
     replyPermission: (permissionId, reply, options = {}) =>
       post(`${requestOf("permissions", permissionId)}/reply`, { reply, ...options }),
     replyQuestion: async (questionId, answers) => {

@@ -24,6 +24,7 @@ import { removeAttachments } from "./http/attachment-files.ts";
 import { isLoopback, proofOf } from "./http/auth.ts";
 import { type Connections, watchConnections } from "./http/connections.ts";
 import { type Logins, openLogins } from "./http/logins.ts";
+import type { Proofs } from "./http/route.ts";
 import { type ConnectionLimits, createHttpServer, type Surface } from "./http/server.ts";
 import { openMetrics } from "./metrics.ts";
 import { openCodeSurface } from "./opencode/index.ts";
@@ -163,7 +164,7 @@ export async function openDaemon(options: DaemonOptions): Promise<Daemon> {
         metrics,
         usage: openUsage({ sessions, signal: stopped.signal }),
         logins,
-        prove: (nonce) => proved({ token, nonce, port: listening.port }),
+        prove: (nonce, login) => proved({ token, nonce, login, logins, port: listening.port }),
         attachments: attachments.folder,
         logger,
         version,
@@ -200,10 +201,22 @@ export async function openDaemon(options: DaemonOptions): Promise<Daemon> {
   }
 }
 
-const proved = ({ token, nonce, port }: { token: string | null; nonce: string; port: number }) => ({
-  port,
-  proof: token === null ? null : proofOf({ token, nonce, port }),
-});
+interface Proving {
+  readonly token: string | null;
+  readonly nonce: string;
+  readonly login: string | undefined;
+  readonly logins: Logins;
+  readonly port: number;
+}
+
+function proved({ token, nonce, login, logins, port }: Proving): Proofs {
+  const under = (key: string | null): string | null => (key === null ? null : proofOf({ token: key, nonce, port }));
+  return {
+    port,
+    proof: under(token),
+    ...(login === undefined ? {} : { loginProof: under(logins.keyOf(login)) }),
+  };
+}
 
 interface AttachmentFolder {
   readonly folder: string;

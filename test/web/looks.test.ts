@@ -36,6 +36,7 @@ async function filled(): Promise<TestDaemon> {
 }
 
 async function findings(page: Page): Promise<string[]> {
+  expect(await page.getByRole("main").count()).toBe(1);
   // What fades in has its colours only at the end; what turns for ever is no matter of contrast.
   await page.evaluate(`Promise.all(document.getAnimations()
     .filter((one) => one.effect?.getTiming().iterations !== Infinity).map((one) => one.finished.catch(() => {})))`);

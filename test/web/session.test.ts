@@ -1,6 +1,10 @@
 /** A session in the page: login, prompt, streamed answer, permission, question, abort, fork. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect, test } from "vitest";
-import { expectNoComplaints, openInspector, startWebDaemon, until } from "../support/inspector.ts";
+import { z } from "zod";
+import { drop, expectNoComplaints, newPage, openInspector, startWebDaemon, until } from "../support/inspector.ts";
+import { root } from "../support/transcripts.ts";
 
 const COMMAND =
   'npm ci --ignore-scripts && npm test -- --run test/config.test.ts test/server.test.ts --reporter=dot && git add -A src test README.md && git commit -m "config: rename port to listen && keep port" && echo the-very-end';
@@ -67,6 +71,47 @@ test("a long command is shown whole, Enter and Space allow nothing, and its keys
   await page.locator(".answered", { hasText: "You: allowed once" }).waitFor();
   await until(page, `document.title === "Franca"`);
   expect(opened.complaints).toEqual([]);
+});
+
+test("a permission shows its change as a diff: sign, number and colour of each line", async () => {
+  const daemon = await startWebDaemon();
+  const { page } = await newPage();
+  await page.goto(`${daemon.url}/`);
+  await page.getByText("This page is not logged in.").waitFor();
+  // A recording that breaks off where the agent asks: one line replaced, one added, one kept.
+  const lines = readFileSync(join(root, "transcripts", "mock", "permission-once", "native.jsonl"), "utf8").split("\n");
+  const asks = lines.findIndex((line) => line.includes('"action":"edit"'));
+  const change = { old_string: "keep\nport: 80\n", new_string: "keep\nlisten: 8080\nhost: local\n" };
+  const text = lines
+    .slice(0, asks + 1)
+    .join("\n")
+    .replaceAll(/"old_string":"[^"]*","new_string":"[^"]*"/g, () => JSON.stringify(change).slice(1, -1));
+  await drop(page, { name: "asking.jsonl", text });
+  await page.getByRole("button", { name: "Conversation", exact: true }).first().click();
+  const card = page.getByRole("region", { name: "Edit CHANGELOG.md?" });
+  // The recording's end closed the request: a few moments earlier it is open.
+  await page.locator(".end").waitFor();
+  await page.getByRole("slider").focus();
+  for (let moment = 0; moment < 10 && (await card.count()) === 0; moment += 1) await page.keyboard.press("ArrowLeft");
+  await card.locator(".diff .d", { hasText: "port: 80" }).waitFor();
+  const seen: unknown = await page.evaluate(`[...document.querySelectorAll("[data-card] .diff .lines > div:not(.h)")]
+    .map((line) => ({
+      tint: getComputedStyle(line).backgroundColor,
+      numbers: [...line.querySelectorAll("i")].map((one) => one.textContent),
+      sign: line.querySelector("u").textContent,
+      text: line.querySelector("span").textContent,
+    }))`);
+  const line = { tint: z.string(), numbers: z.array(z.string()), sign: z.string(), text: z.string() };
+  const shown = z.array(z.object(line)).parse(seen);
+  expect(shown.map(({ numbers, sign, text: words }) => [...numbers, sign, words])).toEqual([
+    ["1", "1", "", "keep"],
+    ["2", "", "-", "port: 80"],
+    ["", "2", "+", "listen: 8080"],
+    ["", "3", "+", "host: local"],
+  ]);
+  const [same, removed, added, alsoAdded] = shown.map(({ tint }) => tint);
+  expect(new Set([same, removed, added]).size).toBe(3);
+  expect(alsoAdded).toBe(added);
 });
 
 test("questions are answered by number and in the same place", async () => {

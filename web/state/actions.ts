@@ -68,6 +68,9 @@ export const abort = (session: string): Promise<null> =>
     return null;
   });
 
+export const dropQueued = (session: string, promptId: string): Promise<unknown> =>
+  attempt(() => daemon().session(session).dropQueued(promptId));
+
 export async function fork(session: string): Promise<void> {
   const id = await attempt(() => daemon().session(session).fork());
   if (id === null) return;

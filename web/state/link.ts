@@ -6,7 +6,7 @@
 import { signal } from "@preact/signals";
 import type { UniversalEvent } from "../../src/protocol/events.ts";
 import { ApiError, type Client, connect } from "../../src/sdk/index.ts";
-import { daemonUrl, forgetCredential } from "./login.ts";
+import { type DaemonHere, daemonHere, daemonUrl, forgetCredential } from "./login.ts";
 
 export type Link =
   | { readonly state: "connecting" }
@@ -58,10 +58,29 @@ export function open(credential: string | null): void {
   void follow(client.value);
 }
 
+/** Whether what listens is our daemon: asked whenever there is no stream that shows it. */
+let proof: Promise<DaemonHere> | null = null;
+
+const OTHER = "What answers here is not the daemon that this page logged in to, so nothing was sent to it.";
+
+/** A daemon that is gone may have left its port to somebody else's program, which must not get our credential. */
+async function checkDaemon(): Promise<void> {
+  if (link.value.state === "live") return;
+  proof ??= daemonHere().catch((error: unknown) => {
+    proof = null;
+    throw error;
+  });
+  const here = await proof;
+  if (here === "ours") return;
+  logOut(here === "other" ? OTHER : "");
+  throw new ApiError("token_invalid", "This page is not logged in.");
+}
+
 /** Notices when the stream opens, and when it cannot be opened again: the wait is ours then, and is shown. */
 const watchedFetch: typeof fetch = async (input, init) => {
   const isStream = String(input).includes(STREAM_PATH);
   try {
+    await checkDaemon();
     const response = await fetch(input, init);
     if (isStream && response.ok) opened();
     if (isStream && response.status >= 500) stream.abort();
@@ -88,6 +107,8 @@ async function follow(from: Client): Promise<void> {
     } catch (error) {
       if (error instanceof ApiError && error.status === 401) return logOut();
     }
+    if (client.value === null) return;
+    proof = null;
     if (link.value.state === "live") delay = FIRST_DELAY_MS;
     const since = link.value.state === "lost" ? link.value.since : Date.now();
     link.value = { state: "lost", since, retryAt: Date.now() + delay };
@@ -95,10 +116,11 @@ async function follow(from: Client): Promise<void> {
   }
 }
 
-function logOut(): void {
+function logOut(message = ""): void {
+  if (client.value === null) return;
   forgetCredential();
   client.value = null;
-  link.value = { state: "logged-out", message: "" };
+  link.value = { state: "logged-out", message };
 }
 
 function pause(ms: number): Promise<void> {

@@ -60,7 +60,7 @@ export function closeSession(): void {
 async function load(opened: Following): Promise<void> {
   const { store } = opened;
   try {
-    const detail = await daemon().session(store.id).get();
+    const detail = await readDetail(store.id);
     opened.detail = detail;
     const last = detail.lastSequence;
     const events = await readRange(store.id, { after: Math.max(0, last - TAIL), last });
@@ -73,6 +73,14 @@ async function load(opened: Following): Promise<void> {
   } catch (error) {
     store.progress.value = { state: "missing", message: wordsOf(error) };
   }
+}
+
+/** As many items as may be open at once: closed ones come with the events, and may be long. */
+const OPEN_ITEMS = 50;
+
+async function readDetail(id: string): Promise<SessionDetail> {
+  const detail = await daemon().session(id).get({ limit: 0 });
+  return detail.status === "idle" ? detail : daemon().session(id).get({ limit: OPEN_ITEMS });
 }
 
 export function wordsOf(error: unknown): string {

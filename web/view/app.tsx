@@ -8,6 +8,7 @@ import { isDropping, recording } from "../state/recording.ts";
 import { type Route, route } from "../state/route.ts";
 import { closeSession, current, openSession } from "../state/session.ts";
 import { type SessionStore, shownConversation } from "../state/store.ts";
+import { isNarrow } from "../state/width.ts";
 import { Banners } from "./banners.tsx";
 import { ConversationView } from "./conversation.tsx";
 import { Home } from "./home.tsx";
@@ -33,6 +34,8 @@ export function App() {
   });
   const isWide = (here.page === "session" || here.page === "recording") && here.view !== "conversation";
   const isAlone = link.value.state === "none" || link.value.state === "logged-out";
+  /** On a phone the first screen is the list. */
+  const isList = !isAlone && isNarrow.value && here.page === "home";
   const layout = isAlone
     ? "app bare in-session"
     : isWide
@@ -43,8 +46,8 @@ export function App() {
   return (
     <div class={layout}>
       <Banners />
-      {!isAlone && (isWide ? <Rail /> : <SessionList />)}
-      <Suspense fallback={<main class="main" />}>{page(here)}</Suspense>
+      {!isAlone && (isWide ? <Rail /> : <SessionList alone={isList} />)}
+      {!isList && <Suspense fallback={<main class="main" />}>{page(here)}</Suspense>}
       <Overlays />
       {isDropping.value && <div class="dropping">Drop the recording to look at it here</div>}
       <div class="hidden" role="status" aria-live="polite">

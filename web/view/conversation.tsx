@@ -8,6 +8,7 @@ import { plural } from "../model/words.ts";
 import { loadEarlier } from "../state/session.ts";
 import { type SessionStore, shownConversation } from "../state/store.ts";
 import { Composer } from "./composer.tsx";
+import { useConversationKeys } from "./conversation-keys.ts";
 import { EntryView } from "./entry.tsx";
 import { Scrubber } from "./scrubber.tsx";
 import { ToolGroup } from "./tool-line.tsx";
@@ -23,6 +24,7 @@ export function ConversationView({ store }: { readonly store: SessionStore }) {
   store.rev.value;
   const conversation = shownConversation(store);
   const isPast = store.at.value !== null;
+  useConversationKeys(store);
   return (
     <div class="with-panel">
       <main class="main" aria-label="Conversation">

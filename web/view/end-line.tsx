@@ -25,7 +25,7 @@ export function EndView({ turn, conversation, store }: EndProps) {
       {end.error !== null && (end.reason === "error" || end.reason === "interrupted") && (
         <Failure turn={turn} end={end} conversation={conversation} store={store} />
       )}
-      <p class="end" data-entry>
+      <p class="end" data-entry={`end ${turn.id}`}>
         <Status shape={shapeOfEnd(end.reason)} named />
         <span>
           <b>{endWord(end.reason)}</b>, {endedBy(end)}

@@ -59,7 +59,7 @@ interface TextProps {
 
 function Prompt({ entry }: TextProps) {
   return (
-    <div class="you" data-entry>
+    <div class="you" data-entry={entry.key}>
       {entry.text !== "" && <Markdown text={entry.text} streaming={false} />}
       <Pictures images={entry.images} />
       {entry.files.length > 0 && (
@@ -77,7 +77,7 @@ function Prompt({ entry }: TextProps) {
 
 function Words({ entry }: TextProps) {
   return (
-    <div class="say" data-entry>
+    <div class="say" data-entry={entry.key}>
       <Markdown text={entry.text} streaming={entry.streaming} />
       {entry.failed && <span class="dim broken">broken off here</span>}
       <Pictures images={entry.images} />
@@ -93,7 +93,7 @@ function Reasoning({ entry }: TextProps) {
   const words = entry.text.replaceAll(/\s+/g, " ").trim();
   const preview = entry.streaming ? words.slice(-FIRST_WORDS) : words.slice(0, FIRST_WORDS);
   return (
-    <div class="thought" data-entry>
+    <div class="thought" data-entry={entry.key}>
       <button
         type="button"
         class="fold"
@@ -124,7 +124,7 @@ function Reasoning({ entry }: TextProps) {
 function Summary({ entry }: TextProps) {
   const open = useSignal(false);
   return (
-    <div class="thought" data-entry>
+    <div class="thought" data-entry={entry.key}>
       <button
         type="button"
         class="fold"
@@ -152,7 +152,7 @@ function State({ entry }: { readonly entry: StateEntry; readonly rev: number }) 
   const left = next === null || isOver ? 0 : Math.max(0, Math.ceil((next - now.value) / 1000));
   const word = type === "compacting" ? (isOver ? "Compacted" : "Compacting") : `Retry ${attempt ?? ""}`;
   return (
-    <p class="state" data-entry>
+    <p class="state" data-entry={entry.key}>
       <Status shape={type} named />
       <b>
         {word}
@@ -169,7 +169,7 @@ function State({ entry }: { readonly entry: StateEntry; readonly rev: number }) 
 
 function Note({ entry }: { readonly entry: NoteEntry; readonly rev: number }) {
   return (
-    <p class={`note ${entry.tone}`} data-entry>
+    <p class={`note ${entry.tone}`} data-entry={entry.key}>
       {entry.tone === "error" && <Status shape="failed" named />}
       <span>{visibleText(entry.label)}</span>
       {entry.detail !== "" && <span class="dim">{visibleText(entry.detail)}</span>}

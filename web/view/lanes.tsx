@@ -30,7 +30,7 @@ import { Scrubber, stepBy } from "./scrubber.tsx";
 export function LanesView({ store }: { readonly store: SessionStore }) {
   useEffect(() => followLanes(store), [store]);
   return (
-    <div class="lanes-view">
+    <main class="lanes-view" aria-label="Lanes">
       <Filters />
       <div class="lanes-body">
         <Table store={store} />
@@ -39,7 +39,7 @@ export function LanesView({ store }: { readonly store: SessionStore }) {
         </aside>
       </div>
       <Scrubber store={store} />
-    </div>
+    </main>
   );
 }
 

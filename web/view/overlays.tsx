@@ -178,7 +178,15 @@ const keyTable: readonly (readonly [string, readonly (readonly [string, string])
       ["Answer", "↵"],
     ],
   ],
-  ["Conversation", [["Open or fold", "↵"]]],
+  [
+    "Conversation",
+    [
+      ["Next, previous entry", "J K"],
+      ["Open or fold", "↵"],
+      ["Open or fold all", "E"],
+      ["Why, in the lanes", "W"],
+    ],
+  ],
   [
     "Lanes",
     [

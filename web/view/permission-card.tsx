@@ -34,7 +34,7 @@ export function PermissionCard({ entry, store, conversation }: CardProps) {
   const approval = approvalOf({ permission: request, directory: conversation.directory ?? "" });
   const changed = approval.diffs.length === 0 ? null : diffCount(approval.diffs.join(""));
   return (
-    <section class="card" data-card data-entry tabIndex={-1} aria-label={titleOf(entry, approval)}>
+    <section class="card" data-card data-entry={entry.key} tabIndex={-1} aria-label={titleOf(entry, approval)}>
       <header>
         <Status shape="needs" named />
         <h2 class="grow">{titleOf(entry, approval)}</h2>
@@ -259,7 +259,7 @@ function Answered({ entry }: { readonly entry: PermissionEntry }) {
           ? "You"
           : "Answered";
   return (
-    <p class="answered num" data-entry>
+    <p class="answered num" data-entry={entry.key}>
       <Status shape={request.status === "reject" ? "stopped" : "completed"} named />
       <span>
         {who}: <b>{outcomes[request.status]}</b>, {exactText(request.metadata.tool ?? request.action)}, after {after}

@@ -38,7 +38,7 @@ export function QuestionCard({ entry, store }: CardProps) {
   };
   const title = request.questions.length === 1 ? (request.questions[0]?.question ?? request.prompt) : "The agent asks";
   return (
-    <section class="card" data-card data-entry tabIndex={-1} aria-label={exactText(title)}>
+    <section class="card" data-card data-entry={entry.key} tabIndex={-1} aria-label={exactText(title)}>
       <header>
         <Status shape="needs" named />
         <h2 class="grow">{exactText(title)}</h2>
@@ -146,7 +146,7 @@ function Answered({ entry }: { readonly entry: QuestionEntry }) {
   const { request, resolvedAt, askedAt } = entry;
   const words = (request.response ?? []).map((labels) => labels.join(", ")).join("; ");
   return (
-    <p class="answered num" data-entry>
+    <p class="answered num" data-entry={entry.key}>
       <Status shape={request.status === "answered" ? "completed" : "stopped"} named />
       <span>
         {visibleText(request.questions.map(({ header, question }) => header ?? question).join(", "))}:{" "}

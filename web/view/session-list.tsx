@@ -22,9 +22,22 @@ import { Icon, Status } from "./icons.tsx";
 
 const DAY_MS = 86_400_000;
 
-export function SessionList() {
-  return (
+/** Beside a view it is a way there; where it fills the screen, it is what the page is about. */
+export function SessionList({ alone }: { readonly alone: boolean }) {
+  return alone ? (
+    <main class="side" aria-label="Sessions">
+      <ListParts />
+    </main>
+  ) : (
     <nav class="side" aria-label="Sessions">
+      <ListParts />
+    </nav>
+  );
+}
+
+function ListParts() {
+  return (
+    <>
       <div class="head">
         <a class="brand" href={linkTo({ page: "home" })}>
           Franca
@@ -61,7 +74,7 @@ export function SessionList() {
           Health
         </a>
       </div>
-    </nav>
+    </>
   );
 }
 
@@ -127,12 +140,30 @@ function Rows() {
   const rows = shownRows.value;
   if (!isListed.value) return <p class="sess dim">Loading…</p>;
   if (rows.length === 0) {
-    const text = allRows.value.length === 0 ? "No sessions yet." : "No session fits.";
     return (
-      <div class="sess">
-        <p class="dim" style={{ padding: "12px 8px" }}>
-          {text}
-        </p>
+      <div class="sess none">
+        {allRows.value.length === 0 ? (
+          <>
+            <p>No sessions yet.</p>
+            <p class="dim">
+              Start one with New, or with <code>franca run "…"</code> in a terminal.
+            </p>
+          </>
+        ) : (
+          <>
+            <p>No session fits.</p>
+            <button
+              type="button"
+              class="btn"
+              onClick={() => {
+                search.value = "";
+                filter.value = "all";
+              }}
+            >
+              Show all {allRows.value.length}
+            </button>
+          </>
+        )}
       </div>
     );
   }

@@ -65,7 +65,7 @@ const Tool = memo(
         <button
           type="button"
           class="tool"
-          data-entry
+          data-entry={tool.key}
           aria-expanded={isShown}
           onClick={() => {
             open.value = !isShown;
@@ -196,7 +196,7 @@ function Children({ entries, directory }: ChildrenProps) {
           if (entry.type !== "text" && entry.type !== "reasoning") return null;
           if (entry.text === "" && !entry.streaming) return null;
           return (
-            <div key={entry.key} class="say">
+            <div key={entry.key} class="say" data-entry={entry.key}>
               <Markdown text={entry.text} streaming={entry.streaming} />
             </div>
           );

@@ -4,7 +4,9 @@ import { diffCount } from "../model/diff.ts";
 import type { Entry } from "../model/entries.ts";
 import { visibleText } from "../model/plain.ts";
 import { agentName, clock, count, duration, folderName, money, shortPath, usageWords } from "../model/words.ts";
+import { dropQueued } from "../state/actions.ts";
 import { now } from "../state/clock.ts";
+import { link } from "../state/link.ts";
 import type { SessionStore } from "../state/store.ts";
 import { Icon, Status } from "./icons.tsx";
 
@@ -29,7 +31,7 @@ export function TurnPanel({ store, conversation }: PanelProps) {
         )}
       </div>
       <Todos conversation={conversation} />
-      <Queue conversation={conversation} />
+      <Queue store={store} conversation={conversation} />
       <Files conversation={conversation} />
       <Usage conversation={conversation} />
       <About store={store} conversation={conversation} />
@@ -72,9 +74,10 @@ function Todos({ conversation }: { readonly conversation: Conversation }) {
   );
 }
 
-function Queue({ conversation }: { readonly conversation: Conversation }) {
+function Queue({ store, conversation }: PanelProps) {
   const { queue } = conversation;
   if (queue.length === 0) return null;
+  const isFixed = store.kind === "recording" || store.at.value !== null;
   return (
     <section>
       <h2>
@@ -85,6 +88,18 @@ function Queue({ conversation }: { readonly conversation: Conversation }) {
           <li key={prompt_id} class="queued">
             <span class="dim num">{index + 1}</span>
             <span>{visibleText(preview)}</span>
+            {!isFixed && (
+              <button
+                type="button"
+                class="btn ghost icon"
+                title="Remove from the queue"
+                aria-label={`Remove from the queue: ${visibleText(preview)}`}
+                disabled={link.value.state !== "live"}
+                onClick={() => void dropQueued(store.id, prompt_id)}
+              >
+                <Icon sign="close" />
+              </button>
+            )}
           </li>
         ))}
       </ol>

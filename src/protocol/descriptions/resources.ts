@@ -224,6 +224,8 @@ export const resourceTypes = {
     port: "With `nonce`: the port that the daemon listens on.",
     proof:
       "With `nonce`: HMAC-SHA256 under the token, in hex, over the lines `franca health`, nonce and port; null without a token.",
+    loginProof:
+      "With `login`: the same under the SHA-256 of the page's credential, in base64url; null when it is not valid.",
   } satisfies Fields<resources.Health>,
   LoginRequest: { code: "A one-time code." } satisfies FieldsOf<typeof resources.LoginRequest>,
   LoginCode: { code: "It works once.", expiresAt: "Until when." } satisfies Fields<resources.LoginCode>,

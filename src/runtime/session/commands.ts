@@ -10,7 +10,7 @@ import { withSession } from "./open-sessions.ts";
 import { prompt } from "./prompt.ts";
 import { refuseEnded } from "./refusals.ts";
 import { sideRequest } from "./side-requests.ts";
-import { abort, answer, compact, shell, terminate } from "./turn-commands.ts";
+import { abort, answer, compact, dropQueued, shell, terminate } from "./turn-commands.ts";
 import { update } from "./update.ts";
 
 type Commands = Pick<
@@ -22,6 +22,7 @@ type Commands = Pick<
   | "missingKeys"
   | "giveKeys"
   | "abort"
+  | "dropQueued"
   | "compact"
   | "shell"
   | "fork"
@@ -44,6 +45,7 @@ export function commands(table: OpenSessions): Commands {
     missingKeys: (id) => on(id, async (open) => missingKeys(runtime, open)),
     giveKeys: (id, keys) => on(id, (open) => giveKeys(runtime, open, keys)),
     abort: (id, options) => on(id, (open) => abort(open, options)),
+    dropQueued: (id, promptId) => on(id, (open) => dropQueued(open, promptId)),
     compact: (id) => on(id, compact),
     shell: (id, command, { clientId } = {}) => on(id, (open) => shell(runtime, open, { command, clientId })),
     fork: (id, into, { at } = {}) => on(id, (open) => forkSession(table, open, { into, at })),

@@ -90,6 +90,8 @@ export interface Sessions {
   giveKeys(id: SessionId, keys: Readonly<Record<string, string>>): Promise<void>;
   /** With `promptId` only that prompt, whether it waits or runs. */
   abort(id: SessionId, options: { readonly clearQueue: boolean; readonly promptId?: string }): Promise<void>;
+  /** Removes a prompt that waits; one that has started is not touched. */
+  dropQueued(id: SessionId, promptId: string): Promise<void>;
   replyPermission(
     id: SessionId,
     permission: string,

@@ -87,6 +87,14 @@ export async function abort(open: OpenSession, { clearQueue, promptId: id }: Abo
   }
 }
 
+/** Whether it still waits is decided where the queue is, so a prompt that starts meanwhile is never stopped. */
+export function dropQueued(open: OpenSession, id: string): Promise<void> {
+  return open.writer.command({ type: "abort", clear_queue: false, prompt_id: promptId(id) }, (session) => {
+    if (session.snapshot().queue.some(({ prompt_id }) => prompt_id === id)) return;
+    throw new ApiError("prompt_not_found", `Session ${open.id} has no prompt ${id} in its queue.`);
+  });
+}
+
 class NothingToAbort extends Error {}
 
 function isUnderway(session: Session, id: string): boolean {

@@ -19,7 +19,8 @@ const health = defineRoute({
     description:
       "Needs no token. " +
       "With `nonce`, the daemon proves that it knows the token, so that a client can check whom it speaks to before " +
-      "it sends anything secret. `proof` is null when the daemon runs without a token.",
+      "it sends anything secret. `proof` is null when the daemon runs without a token. With `login` too, it proves that " +
+      "it knows the page's credential, so that a page whose daemon is gone sends nothing to whatever has its port.",
     errors: [],
     answers: "json",
     open: true,
@@ -30,12 +31,17 @@ const health = defineRoute({
       .regex(NONCE, "a nonce is 16 to 128 letters, digits, - or _")
       .optional()
       .describe("Random text of 16 to 128 letters, digits, `-` or `_`, new for each request."),
+    login: z
+      .string()
+      .regex(NONCE, "it is 16 to 128 letters, digits, - or _")
+      .optional()
+      .describe("Which page credential: SHA-256 of the SHA-256 of it, each in base64url. Needs `nonce`."),
   }),
   answer: Health,
-  handle: async ({ sessions, version, prove, query: { nonce } }) => {
+  handle: async ({ sessions, version, prove, query: { nonce, login } }) => {
     const failure = sessions.storageFailure();
     const storage = failure === null ? { storage: "ok" } : { storage: "failing", storageMessage: FAILING };
-    return json({ status: "ok", version, ...storage, ...(nonce === undefined ? {} : prove(nonce)) });
+    return json({ status: "ok", version, ...storage, ...(nonce === undefined ? {} : prove(nonce, login)) });
   },
 });
 

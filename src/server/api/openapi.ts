@@ -36,6 +36,7 @@ const PATH: Readonly<Record<string, string>> = {
   id: "The session's id.",
   agent: "The agent's name, for example `claude`.",
   permissionId: "`permission_id` of the request.",
+  promptId: "`prompt_id` of the prompt, as in the session's `queue`.",
   questionId: "`question_id` of the request.",
 };
 

@@ -91,6 +91,24 @@ const abort = defineRoute({
   },
 });
 
+const dropQueued = defineRoute({
+  method: "delete",
+  path: "/v1/sessions/{id}/queue/{promptId}",
+  doc: {
+    id: "dropQueuedPrompt",
+    tag: "Turns",
+    summary: "Remove a prompt from the queue",
+    description:
+      "Only while it waits: a prompt that has started, is over or is unknown is 404, and its turn is left alone.",
+    errors: ["session_not_found", "prompt_not_found"],
+    answers: "empty",
+  },
+  handle: async (call) => {
+    await call.sessions.dropQueued(sessionOf(call), call.params.promptId ?? "");
+    return empty();
+  },
+});
+
 const replyPermission = defineRoute({
   method: "post",
   path: "/v1/sessions/{id}/permissions/{permissionId}/reply",
@@ -197,6 +215,7 @@ export const turnRoutes: readonly Route[] = [
   send,
   sendAndStream,
   abort,
+  dropQueued,
   replyPermission,
   replyQuestion,
   rejectQuestion,

@@ -29,6 +29,8 @@ export interface Logins {
   readonly exchange: (code: string) => Granted;
   /** Whether this is a page credential that is still valid. */
   readonly accepts: (credential: string) => boolean;
+  /** The valid credential of this id, as its hash: a key that daemon and page share; null when there is none. */
+  readonly keyOf: (id: string) => string | null;
   /** Ends all page credentials and codes. */
   readonly revoke: () => void;
 }
@@ -63,6 +65,7 @@ export function openLogins({ folder, now = Date.now }: { folder: string | null; 
       return granted;
     },
     accepts: (credential) => (credentials.get(hash(credential)) ?? 0) > now(),
+    keyOf: (id) => [...credentials].find(([key, until]) => until > now() && hash(key) === id)?.[0] ?? null,
     revoke() {
       codes.clear();
       credentials.clear();

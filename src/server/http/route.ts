@@ -19,8 +19,8 @@ export interface ServerContext {
   readonly metrics: Metrics;
   readonly usage: UsageReader;
   readonly logins: Logins;
-  /** What shows a client that this daemon knows the token; null without one. */
-  readonly prove: (nonce: string) => { readonly port: number; readonly proof: string | null };
+  /** What shows a client that this daemon knows the token, and a page that it knows its credential; null if not. */
+  readonly prove: (nonce: string, login?: string) => Proofs;
   /** Where files are kept that come inside a request. */
   readonly attachments: string;
   readonly logger: Logger;
@@ -33,6 +33,13 @@ export interface ServerContext {
   readonly heartbeatMs: number;
   /** Aborted when the daemon stops: long answers end then. */
   readonly stopped: AbortSignal;
+}
+
+export interface Proofs {
+  readonly port: number;
+  readonly proof: string | null;
+  /** Only where a page asked. */
+  readonly loginProof?: string | null;
 }
 
 export interface Call<Query, Body> extends ServerContext {

@@ -123,6 +123,25 @@ test("a prompt while busy is queued and runs after; its stream is its own turn's
   expect(third).toEqual(events.filter(({ turn_id }) => turn_id === third[0]?.turn_id));
 });
 
+test("a prompt is removed from the queue only while it waits", async () => {
+  const daemon = await startDaemon();
+  const session = await daemon.client.create({ agent: "mock", directory: daemon.directory });
+  const running = await session.prompt("hang");
+  const removed = await session.prompt("echo never");
+  const kept = await session.prompt("echo kept");
+  await session.dropQueued(removed);
+  expect((await session.get()).queue).toMatchObject([{ prompt_id: kept }]);
+  for (const id of [running, removed, "unknown"]) {
+    await expect(session.dropQueued(id)).rejects.toMatchObject({ code: "prompt_not_found", status: 404 });
+  }
+  expect(await session.status()).toBe("running");
+  await session.abort();
+  for await (const event of session.events()) {
+    if (event.type === "turn.started" && event.data.prompt_id === removed) throw new Error("It ran.");
+    if (event.type === "turn.ended" && event.data.reason === "completed") break;
+  }
+});
+
 test("a queued prompt that is dropped ends its stream", async () => {
   const { client, directory, url } = await startDaemon();
   const session = await client.create({ agent: "mock", directory });
