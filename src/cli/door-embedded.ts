@@ -52,6 +52,7 @@ export function embeddedDoor(sessions: Sessions): Door {
     models: (agent) => sessions.models(agent),
     uninstall: (agent) => sessions.uninstall(agent),
     install: (agent, options) => sessions.install(agent, options),
+    makeLoginCode: null,
     close: () => {
       clearInterval(alive);
       return sessions.close();

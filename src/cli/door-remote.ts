@@ -48,6 +48,7 @@ export function remoteDoor(options: ConnectOptions & { readonly url: string; rea
     uninstall: async (agent) =>
       void (await http.request(`/v1/agents/${encodeURIComponent(agent)}/install`, { method: "DELETE" })),
     install: (agent, body) => client.installAgent(agent, body),
+    makeLoginCode: async () => (await client.makeLoginCode()).code,
     close: async () => {},
   };
 }

@@ -63,6 +63,8 @@ export interface Door {
   readonly models: (agent: string) => Promise<ModelList>;
   readonly uninstall: (agent: string) => Promise<void>;
   readonly install: (agent: string, options: { version?: string; reinstall?: boolean }) => Promise<void>;
+  /** A one-time code for a page; null where there is no daemon to open a page of. */
+  readonly makeLoginCode: (() => Promise<string>) | null;
   readonly close: () => Promise<void>;
 }
 

@@ -13,7 +13,7 @@ import type { AnswerRule } from "./answering.ts";
 import { type LoadedSettings, loadSettings } from "./config.ts";
 import { addDoorOptions, commandOption, type Door, namedAgent, openDoor } from "./door.ts";
 import { placeOptions, programName } from "./invocation.ts";
-import { sessionLink } from "./open.ts";
+import { pageLink, sessionLink } from "./open.ts";
 import { formats, JSON_RESULT, type Output, openFormat, TERMINAL } from "./output.ts";
 import { agentFor } from "./run-agent.ts";
 import { attachmentsFrom, promptText } from "./run-prompt.ts";
@@ -162,7 +162,8 @@ async function runPrompt(asked: Prompting): Promise<string> {
       known?.sessionId ?? (await create(door, createOptions({ flags, agent, directory, env: door.sessionEnv })));
     if (known !== null) await change(door, session, flags);
     await door.giveKeys(session, agent);
-    if (isSpoken && door.url !== null) output.say(`watch it at ${sessionLink(door.url, session)}`);
+    const link = isSpoken ? await linkFor(door, session) : null;
+    if (link !== null) output.say(`watch it at ${link}`);
     await runTurn({ door, session, made: known === null, prompt, attachments, rule: answerRule(flags), output });
     // Before the agent is stopped, which takes its time.
     output.end(null);
@@ -170,6 +171,13 @@ async function runPrompt(asked: Prompting): Promise<string> {
   } finally {
     await door.close();
   }
+}
+
+/** With a one-time code for a person at a terminal; what goes into a file or a pipe holds none. */
+async function linkFor({ url, makeLoginCode }: Door, session: string): Promise<string | null> {
+  if (url === null) return null;
+  if (!process.stderr.isTTY || makeLoginCode === null) return sessionLink(url, session);
+  return pageLink(url, await makeLoginCode(), session);
 }
 
 /** Who answers, with what, and where. */

@@ -9,8 +9,9 @@ import { type Daemon, openDaemon } from "../server/compose.ts";
 import { isLoopback } from "../server/http/auth.ts";
 import { version } from "../server/version.ts";
 import { type LoadedSettings, loadSettings } from "./config.ts";
-import { pageLink } from "./open.ts";
+import { pageLink, sessionLink } from "./open.ts";
 import { addServeOptions } from "./serve-options.ts";
+import { shortId } from "./session-id.ts";
 import { UsageError } from "./usage.ts";
 
 export function define(command: Command): void {
@@ -47,7 +48,20 @@ async function serve(flags: Readonly<Record<string, unknown>>): Promise<void> {
   sayWhoMayComeIn(daemon, { token });
   const agents = await daemon.sessions.agents();
   process.stdout.write(`Agents: ${agentsLine(agents)}\nTry, in another terminal: ${firstThingToTry(settings)}\n`);
+  const watching = new AbortController();
+  if (process.stdout.isTTY) void sayWhoWaits(daemon, watching.signal);
   await stopping;
+  watching.abort();
+}
+
+/** At a terminal only: links to sessions that wait for a person. They hold no code; the page is logged in by then. */
+async function sayWhoWaits({ sessions, url }: Daemon, signal: AbortSignal): Promise<void> {
+  for await (const group of sessions.followAll({ signal, after: sessions.position() })) {
+    for (const { type, session_id: session } of group.notable()) {
+      if (type !== "permission.requested" && type !== "question.requested") continue;
+      process.stdout.write(`Session ${shortId(session)} needs you: ${sessionLink(url, session)}\n`);
+    }
+  }
 }
 
 /** The data folder's own unless another was named, or none is wanted. */
