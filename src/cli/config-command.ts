@@ -57,6 +57,7 @@ async function show(flags: Flags): Promise<void> {
 function withoutSecrets({
   token,
   builtin,
+  webhooks,
   configFolder: _folder,
   ...settings
 }: LoadedSettings): Record<string, unknown> {
@@ -66,8 +67,13 @@ function withoutSecrets({
       apiKey === undefined ? own : { ...own, apiKey: "(hidden)" },
     ]),
   );
+  const hooks = Object.entries(webhooks).map(([name, hook]) => [
+    name,
+    hook.url === undefined ? hook : { ...hook, url: `${new URL(hook.url).origin}/(hidden)` },
+  ]);
   return {
     ...settings,
+    webhooks: Object.fromEntries(hooks),
     defaultAgent: settings.defaultAgent ?? "(the only one that can run)",
     token: token === null ? "(the data folder's own)" : token === false ? false : "(hidden)",
     builtin: builtin.provider === undefined ? builtin : { ...builtin, provider },
@@ -126,6 +132,11 @@ export default {
 
   // The program behind agent "acp": a name on PATH or an absolute path, with its arguments.
   // acpCommand: "my-agent --acp",
+
+  // URLs that are called when a turn ends or somebody is asked (docs/webhooks.md).
+  // webhooks: {
+  //   ci: { url: "https://ci.example.com/hooks/franca", secretVariable: "CI_WEBHOOK_SECRET" },
+  // },
 
   // Pages of other origins that may use the API.
   // corsAllowOrigin: ["https://example.com"],

@@ -55,6 +55,8 @@ export async function loadSettings({ flags, env }: LoadOptions): Promise<LoadedS
     builtin: given.builtin ?? {},
     acpCommand: given.acpCommand ?? null,
     plugins: given.plugins ?? [],
+    webhooks: given.webhooks ?? {},
+    webhookAllow: given.webhookAllow ?? [],
     configFolder: file === null ? process.cwd() : dirname(file),
   };
 }
@@ -163,6 +165,8 @@ const forms: Readonly<Record<Key, Form>> = {
   builtin: "file only",
   acpCommand: "checked text",
   plugins: "file only",
+  webhooks: "file only",
+  webhookAllow: "list",
 };
 const isKey = (name: string): name is Key => Object.hasOwn(forms, name);
 const keys: readonly Key[] = Object.keys(forms).filter(isKey);

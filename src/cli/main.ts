@@ -25,6 +25,7 @@ const commands: readonly CommandEntry[] = [
   { name: "open", summary: "Print a link that logs a browser in to the daemon", load: () => import("./open.ts") },
   { name: "token", summary: "Print the daemon's token, or revoke page logins", load: () => import("./token.ts") },
   { name: "trust", summary: "List, add and remove trusted folders", load: () => import("./trust.ts") },
+  { name: "webhooks", summary: "List, add, remove and retry webhooks", load: () => import("./webhooks.ts") },
   {
     name: "attach",
     summary: "Follow a session in the terminal and send it prompts",

@@ -31,6 +31,11 @@ export function addServeOptions(command: Command): Command {
       "environment variables passed to agents in addition to the usual ones (repeatable)",
       list,
     )
+    .option(
+      "--webhook-allow <host>",
+      "private host, address or network that webhooks may be sent to (repeatable; docs/webhooks.md)",
+      list,
+    )
     .option("--opencode-root", "serve OpenCode's API at the root too, not only at /opencode (default)")
     .option("--no-opencode-root", "serve OpenCode's API at /opencode only")
     .addOption(

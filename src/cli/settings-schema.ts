@@ -3,6 +3,8 @@ import { z } from "zod";
 import { BuiltinConfig } from "../builtin/config.ts";
 import { commandProblem } from "../core/acp-command.ts";
 import { FinishTodos } from "../protocol/resources.ts";
+import { WebhookTable } from "../protocol/webhooks.ts";
+import { ALLOW_FORM, readAllowEntry } from "../runtime/outbound/address.ts";
 import { UsageError } from "./usage.ts";
 
 const MAX_WATCHDOG_MS = 7 * 86_400_000;
@@ -14,6 +16,7 @@ const WATCHDOG = "it is a whole number of milliseconds, from 100 to a week";
 const isOrigin = (text: string): boolean =>
   text === "*" || (text !== "null" && URL.canParse(text) && new URL(text).origin === text);
 const Origin = z.string().refine(isOrigin, "an origin is written like https://example.com, with no path");
+const AllowEntry = z.string().refine((text) => readAllowEntry(text) !== null, ALLOW_FORM);
 const VariableName = z.string().regex(/^[^\s=]+$/, "it takes the names of variables, not their values");
 
 /** Never relative: the session's folder would then choose what runs. */
@@ -49,6 +52,10 @@ export const Settings = z.strictObject({
   builtin: BuiltinConfig,
   /** The command line of agent `acp`, for sessions that name none. */
   acpCommand: AcpCommand,
+  /** URLs that are called when something happens, by name. */
+  webhooks: WebhookTable,
+  /** Private addresses that webhooks may be sent to. */
+  webhookAllow: z.array(AllowEntry),
   plugins: z.array(z.union([z.string().min(1), z.tuple([z.string().min(1), z.record(z.string(), z.unknown())])])),
 });
 export type Settings = z.infer<typeof Settings>;

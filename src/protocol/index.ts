@@ -19,3 +19,4 @@ export {
 } from "./ids.ts";
 export * from "./items.ts";
 export * from "./resources.ts";
+export * from "./webhooks.ts";

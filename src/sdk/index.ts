@@ -5,6 +5,7 @@ export { ApiError, type ErrorCode } from "../protocol/errors.ts";
 export type * from "../protocol/events.ts";
 export type * from "../protocol/items.ts";
 export type * from "../protocol/resources.ts";
+export type * from "../protocol/webhooks.ts";
 export { type AskOptions, type PromptOptions, TurnError } from "./ask.ts";
 export {
   type Client,

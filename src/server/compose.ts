@@ -12,12 +12,14 @@ import { defined } from "../core/defined.ts";
 import { createMock } from "../mock/index.ts";
 import { ApiError } from "../protocol/errors.ts";
 import type { FinishTodos } from "../protocol/resources.ts";
+import type { WebhookTable } from "../protocol/webhooks.ts";
 import { type DaemonLock, lockDaemon } from "../runtime/daemon/lock.ts";
 import { openDataFolder, rememberedAgent } from "../runtime/data-folder.ts";
 import { type Logger, silentLogger } from "../runtime/logger.ts";
 import type { PluginEntry } from "../runtime/plugins/plugins.ts";
 import type { Sessions } from "../runtime/session/contract.ts";
 import { openSessions } from "../runtime/session/sessions.ts";
+import { openWebhooks, type Webhooks } from "../runtime/webhooks/webhooks.ts";
 import { routes } from "./api/index.ts";
 import { homeSurface } from "./home.ts";
 import { removeAttachments } from "./http/attachment-files.ts";
@@ -129,6 +131,11 @@ export interface DaemonOptions extends RuntimeSettings {
   readonly opencodeRoot?: boolean;
   readonly opencodeMessages?: "turn" | "step";
   readonly opencodeDeltas?: "today" | "legacy";
+  readonly webhooks?: WebhookTable;
+  /** Private addresses that webhooks may be sent to. */
+  readonly webhookAllow?: readonly string[];
+  /** How long after a first failed delivery the next try is made. */
+  readonly webhookDelayMs?: number;
 }
 
 export interface Daemon {
@@ -143,19 +150,19 @@ export interface Daemon {
 
 export async function openDaemon(options: DaemonOptions): Promise<Daemon> {
   const { host, port, token, store, data, logger = silentLogger } = options;
-  if (token === null && !isLoopback(host)) {
-    throw new ApiError("token_invalid", `Without a token only loopback is served, and ${host} is not: give a token.`);
-  }
+  refuseOpen(options);
   const lock = store === "memory" ? null : lockDaemon(data);
   const stopped = new AbortController();
   const attachments = openAttachments(options);
   let sessions: Sessions | null = null;
+  let webhooks: Webhooks | null = null;
   try {
     const address: Address = { url: null, token };
     const logins = openLogins({ folder: store === "memory" ? null : data });
     const listening = { port: 0, clients: () => 0 };
     sessions = await openRuntime({ ...options, role: "daemon", stop: null, address, attachments: attachments.folder });
     const runtime = sessions;
+    webhooks = openWebhooksOf(options, { sessions, logger });
     const { metrics, done } = openMetrics({ sessions, signal: stopped.signal, clients: () => listening.clients() });
     const server = createHttpServer({
       door: { host, token, accepts: logins.accepts, corsOrigins: options.corsAllowOrigin },
@@ -163,6 +170,7 @@ export async function openDaemon(options: DaemonOptions): Promise<Daemon> {
         sessions,
         metrics,
         usage: openUsage({ sessions, signal: stopped.signal }),
+        webhooks,
         logins,
         prove: (nonce, login) => proved({ token, nonce, login, logins, port: listening.port }),
         attachments: attachments.folder,
@@ -171,8 +179,7 @@ export async function openDaemon(options: DaemonOptions): Promise<Daemon> {
         get defaultAgent() {
           return runtime.defaultAgent() ?? MOCK;
         },
-        maxBodyBytes: options.maxBodyBytes ?? MAX_BODY_BYTES,
-        heartbeatMs: options.heartbeatMs ?? HEARTBEAT_MS,
+        ...boundsOf(options),
         stopped: stopped.signal,
       },
       routes,
@@ -188,12 +195,13 @@ export async function openDaemon(options: DaemonOptions): Promise<Daemon> {
     lock?.publish({ url, token: token !== null });
     logger.info("daemon.started", { url, version });
     const close = once(async () => {
-      await closeDaemon({ server, connections, sessions, stopped, metricsDone: done, lock, logger });
+      await closeDaemon({ server, connections, sessions, webhooks, stopped, metricsDone: done, lock, logger });
       attachments.remove();
     });
     return { url, port: bound.port, sessions, logins, close };
   } catch (error) {
     stopped.abort();
+    await webhooks?.close();
     await sessions?.close();
     attachments.remove();
     lock?.release();
@@ -216,6 +224,31 @@ function proved({ token, nonce, login, logins, port }: Proving): Proofs {
     proof: under(token),
     ...(login === undefined ? {} : { loginProof: under(logins.keyOf(login)) }),
   };
+}
+
+const boundsOf = ({ maxBodyBytes = MAX_BODY_BYTES, heartbeatMs = HEARTBEAT_MS }: DaemonOptions) => ({
+  maxBodyBytes,
+  heartbeatMs,
+});
+
+function refuseOpen({ token, host }: DaemonOptions): void {
+  if (token !== null || isLoopback(host)) return;
+  throw new ApiError("token_invalid", `Without a token only loopback is served, and ${host} is not: give a token.`);
+}
+
+function openWebhooksOf(
+  { webhooks = {}, webhookAllow = [], webhookDelayMs, store, data }: DaemonOptions,
+  { sessions, logger }: { readonly sessions: Sessions; readonly logger: Logger },
+): Webhooks {
+  return openWebhooks({
+    configured: webhooks,
+    allow: webhookAllow,
+    sessions,
+    folder: store === "memory" ? null : data,
+    environment: process.env,
+    logger,
+    firstDelayMs: webhookDelayMs,
+  });
 }
 
 interface AttachmentFolder {
@@ -248,6 +281,7 @@ interface Closing {
   readonly server: Server;
   readonly connections: Connections;
   readonly sessions: Sessions | null;
+  readonly webhooks: Webhooks | null;
   readonly stopped: AbortController;
   readonly metricsDone: Promise<void>;
   readonly lock: DaemonLock | null;
@@ -259,6 +293,7 @@ async function closeDaemon({
   server,
   connections,
   sessions,
+  webhooks,
   stopped,
   metricsDone,
   lock,
@@ -266,6 +301,8 @@ async function closeDaemon({
 }: Closing): Promise<void> {
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
   try {
+    // What is appended from here on is delivered after the next start.
+    await webhooks?.close();
     await sessions?.close();
   } finally {
     stopped.abort();

@@ -96,6 +96,11 @@ export async function recordExamples(): Promise<RecordedExamples> {
   await record({ id: "listModes", params: { agent: "mock" } });
   await record({ id: "addTrust", body: { directory: daemon.directory, force: true } });
   await record({ id: "listTrust", query: `?directory=${encodeURIComponent(daemon.directory)}` });
+  const hook = { url: "https://ci.example.com/hooks/franca", events: ["turn.ended"], secretVariable: "CI_SECRET" };
+  await record({ id: "putWebhook", params: { name: "ci" }, body: hook });
+  await record({ id: "listWebhooks" });
+  await record({ id: "listDeadLetters", params: { name: "ci" } });
+  await record({ id: "retryWebhook", params: { name: "ci" }, body: {} });
   const made = await record({ id: "makeLoginCode" });
   const code = typeof made === "object" && made !== null && "code" in made ? String(made.code) : "";
   await record({ id: "login", body: { code } });

@@ -3,10 +3,11 @@ import { eventFields, eventTypes } from "./events.ts";
 import type { Descriptions } from "./fields.ts";
 import { itemTypes } from "./items.ts";
 import { resourceTypes } from "./resources.ts";
+import { webhookTypes } from "./webhooks.ts";
 
 export { eventFields };
 
-export const descriptions: Descriptions = { ...eventTypes, ...itemTypes, ...resourceTypes };
+export const descriptions: Descriptions = { ...eventTypes, ...itemTypes, ...resourceTypes, ...webhookTypes };
 
 interface Schema {
   readonly properties?: Readonly<Record<string, unknown>>;

@@ -8,6 +8,7 @@ import { loginRoutes } from "./logins.ts";
 import { sessionRoutes } from "./sessions.ts";
 import { trustRoutes } from "./trust.ts";
 import { turnRoutes } from "./turns.ts";
+import { webhookRoutes } from "./webhooks.ts";
 
 const openapi = defineRoute({
   method: "get",
@@ -34,6 +35,7 @@ export const routes: readonly Route[] = [
   ...eventRoutes,
   ...agentRoutes,
   ...trustRoutes,
+  ...webhookRoutes,
   ...loginRoutes,
   ...aboutRoutes,
   openapi,

@@ -5,6 +5,7 @@ import { type ErrorCode, errorStatus } from "../../protocol/errors.ts";
 import * as events from "../../protocol/events.ts";
 import * as items from "../../protocol/items.ts";
 import * as resources from "../../protocol/resources.ts";
+import * as webhooks from "../../protocol/webhooks.ts";
 import type { Route } from "../http/route.ts";
 import examples from "./examples.json" with { type: "json" };
 
@@ -16,7 +17,7 @@ const COMMON: readonly ErrorCode[] = ["invalid_request", "token_invalid", "host_
 /** Schemas with a name of their own in the document: all that are described, and what they are combined to. */
 const COMBINED = ["UniversalEvent", "Draft", "ContentPart"];
 const named: ReadonlyMap<string, z.ZodType> = new Map(
-  Object.entries({ ...events, ...items, ...resources }).flatMap(([name, value]): [string, z.ZodType][] =>
+  Object.entries({ ...events, ...items, ...resources, ...webhooks }).flatMap(([name, value]): [string, z.ZodType][] =>
     value instanceof z.ZodType && (name in descriptions || COMBINED.includes(name)) ? [[name, value]] : [],
   ),
 );
@@ -28,6 +29,7 @@ const TAGS: Readonly<Record<string, string>> = {
   Events: "What happened, from any point on, and live.",
   Agents: "Which agents there are and what they offer.",
   Trust: "Folders whose settings, hooks, plugins and MCP servers agents may use.",
+  Webhooks: "URLs that are called when a turn ends, when somebody is asked, and so on.",
   Daemon: "The daemon itself: health, metrics, logins of web pages.",
 };
 
@@ -38,6 +40,7 @@ const PATH: Readonly<Record<string, string>> = {
   permissionId: "`permission_id` of the request.",
   promptId: "`prompt_id` of the prompt, as in the session's `queue`.",
   questionId: "`question_id` of the request.",
+  name: "The webhook's name.",
 };
 
 export function openApiDocument({ routes, version }: { routes: readonly Route[]; version: string }): Json {

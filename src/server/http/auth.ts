@@ -40,6 +40,18 @@ export function checkToken(authorization: string | undefined, { token, accepts }
   throw new ApiError("token_invalid", "The token is not this daemon's: `franca token` prints the right one.");
 }
 
+/** For what only the person may do: a page's credential is not enough, nor is a daemon that asks for no token. */
+export function checkPerson(authorization: string | undefined, { token }: { readonly token: string | null }): void {
+  const given = tokenOf(authorization);
+  if (token !== null && given !== null && tokenMatches(given, { token })) return;
+  throw new ApiError(
+    "person_only",
+    token === null
+      ? "This daemon runs without a token, so anybody could ask: change it in the config file."
+      : "This needs the daemon's token itself, not a credential of a page: use the franca command.",
+  );
+}
+
 /**
  * Shows that we know the token without sending it. The port is part of it: what listens on another port cannot pass
  * our answer on as its own.

@@ -9,6 +9,7 @@ import type { ErrorCode } from "../../protocol/errors.ts";
 import { type SessionId, sessionId } from "../../protocol/ids.ts";
 import type { Logger } from "../../runtime/logger.ts";
 import type { Sessions } from "../../runtime/session/contract.ts";
+import type { Webhooks } from "../../runtime/webhooks/webhooks.ts";
 import type { Metrics } from "../metrics.ts";
 import type { UsageReader } from "../usage.ts";
 import type { Logins } from "./logins.ts";
@@ -18,6 +19,7 @@ export interface ServerContext {
   readonly sessions: Sessions;
   readonly metrics: Metrics;
   readonly usage: UsageReader;
+  readonly webhooks: Webhooks;
   readonly logins: Logins;
   /** What shows a client that this daemon knows the token, and a page that it knows its credential; null if not. */
   readonly prove: (nonce: string, login?: string) => Proofs;
@@ -73,6 +75,8 @@ export interface RouteDoc {
   readonly answerHeaders?: Readonly<Record<string, string>>;
   /** Needs no token. */
   readonly open?: boolean;
+  /** Needs the token itself: credentials that were made from it are refused. */
+  readonly personal?: boolean;
   /** Answers 201. */
   readonly created?: boolean;
 }

@@ -6,7 +6,7 @@ import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
 import { type Context, Hono, type Next } from "hono";
 import { ApiError } from "../../protocol/errors.ts";
 import { SessionId } from "../../protocol/id-schemas.ts";
-import { checkHost, checkSite, checkToken, isLoopback, originAllowed } from "./auth.ts";
+import { checkHost, checkPerson, checkSite, checkToken, isLoopback, originAllowed } from "./auth.ts";
 import { asApiError, problemResponse } from "./problem.ts";
 import { check, readJson } from "./request.ts";
 import { type Answer, honoPath, type Route, type ServerContext } from "./route.ts";
@@ -114,7 +114,7 @@ export function createApp({ door, context, routes, surfaces }: HttpOptions): App
   };
   app.use("*", (c, next) => admit(c, next, { door, isOpen, isStatic }));
   for (const route of routes) {
-    app.on(route.method.toUpperCase(), honoPath(route.path), (c) => answer(c, route, context));
+    app.on(route.method.toUpperCase(), honoPath(route.path), (c) => answer(c, route, { context, door }));
   }
   for (const [path, methods] of methodsByPath(routes)) {
     app.all(honoPath(path), (c) => refuseMethod(c, methods));
@@ -181,8 +181,13 @@ function allowOrigin(outgoing: ServerResponse, origin: string): void {
   outgoing.setHeader("access-control-max-age", "600");
 }
 
-async function answer(c: Context<Environment>, route: Route, context: ServerContext): Promise<Response> {
+async function answer(
+  c: Context<Environment>,
+  route: Route,
+  { context, door }: Pick<HttpOptions, "context" | "door">,
+): Promise<Response> {
   const { incoming, outgoing } = c.env;
+  if (route.doc.personal === true) checkPerson(incoming.headers.authorization, door);
   const params = c.req.param();
   if (params.id !== undefined) check(SessionId, params.id, { where: "The session id" });
   const query = route.query === null ? {} : check(route.query, c.req.query(), { where: "The query" });
