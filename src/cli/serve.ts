@@ -1,4 +1,5 @@
 /** `franca serve`: the daemon, and the few lines a stranger needs to begin. */
+import { setFlagsFromString } from "node:v8";
 import type { Command } from "commander";
 import { adapters } from "../adapters/index.ts";
 import type { AgentSummary } from "../protocol/resources.ts";
@@ -31,7 +32,14 @@ Examples:
     .action((flags: object) => serve({ ...flags }));
 }
 
+/**
+ * What a flood leaves behind is collected when the heap has grown by so much. V8's own choice lets a small heap become
+ * four times as large: 60 MiB more at the same speed.
+ */
+const HEAP_GROWTH_PERCENT = 60;
+
 async function serve(flags: Readonly<Record<string, unknown>>): Promise<void> {
+  setFlagsFromString(`--heap-growing-percent=${HEAP_GROWTH_PERCENT}`);
   const settings = await loadSettings({ flags, env: process.env });
   const token = chooseToken(settings);
   checkOrigins(settings, { token });
