@@ -1,25 +1,69 @@
-/** `franca doctor` looks at what is stored too: every group is read and compared with its checksum. */
-import { existsSync } from "node:fs";
+/** `franca doctor` looks at what is stored too: structure, checksums, sequences, and what belongs to no session. */
+import { existsSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { ApiError } from "../protocol/errors.ts";
-import { describeDamage } from "../runtime/log/damage.ts";
-import { LOG_FILE, openSqliteLog } from "../runtime/log/sqlite/open.ts";
-import { version } from "../server/version.ts";
+import { lockDaemon } from "../runtime/daemon/lock.ts";
+import { folderName } from "../runtime/folder-name.ts";
+import { type Database, openDatabase, storageError, text } from "../runtime/log/sqlite/database.ts";
+import { examineLog, type Problem, repairLog } from "../runtime/log/sqlite/examine.ts";
+import { LOG_FILE } from "../runtime/log/sqlite/open.ts";
+import { NEWEST_SCHEMA, pragma, prepareDatabase } from "../runtime/log/sqlite/schema.ts";
 
-/** What is wrong with the log of a data folder, a sentence each; a folder without a log is all right. */
-export async function examineStorage(folder: string): Promise<readonly string[]> {
-  if (!existsSync(join(folder, LOG_FILE))) return [];
-  const found: string[] = [];
+export interface StorageProblem extends Omit<Problem, "kind"> {
+  readonly kind: Problem["kind"] | "attachments";
+}
+
+/** What is wrong with the log of a data folder; a folder without a log is all right. */
+export const examineStorage = (folder: string): readonly StorageProblem[] =>
+  onLog(folder, (database) => [...examineLog(database), ...strayAttachments(folder, database).map(strayProblem)]);
+
+/** Repairs what can be repaired while no daemon runs on the folder. Gives what is still wrong. */
+export function repairStorage(folder: string): readonly StorageProblem[] {
+  const lock = lockDaemon(folder);
   try {
-    const log = openSqliteLog({ folder, durability: "normal", version });
+    return onLog(folder, (database) => {
+      const left = repairLog(database);
+      for (const path of strayAttachments(folder, database)) rmSync(path, { recursive: true, force: true });
+      return left;
+    });
+  } finally {
+    lock.release();
+  }
+}
+
+type Examine = (database: Database) => readonly StorageProblem[];
+
+function onLog(folder: string, examine: Examine): readonly StorageProblem[] {
+  const file = join(folder, LOG_FILE);
+  if (!existsSync(file)) return [];
+  try {
+    const database = openDatabase(file);
     try {
-      for await (const damage of log.verify()) found.push(describeDamage(damage));
+      // An older file is upgraded as at every start; a newer one is refused in words.
+      if (pragma(database, "user_version") !== NEWEST_SCHEMA) prepareDatabase(database, { file, durability: "normal" });
+      return examine(database);
     } finally {
-      await log.close();
+      database.close();
     }
   } catch (error) {
-    if (!(error instanceof ApiError)) throw error;
-    found.push(error.message);
+    const { message } = error instanceof ApiError ? error : storageError(file, error);
+    return [{ kind: "database", message, repairable: false }];
   }
-  return found;
 }
+
+/** Folders of files that came with prompts of sessions that are gone. */
+function strayAttachments(folder: string, database: Database): string[] {
+  const root = join(folder, "attachments");
+  if (!existsSync(root)) return [];
+  const ids = database.prepare("SELECT id FROM sessions WHERE id IS NOT NULL").all();
+  const known = new Set(ids.map((row) => folderName(text(row, "id"))));
+  return readdirSync(root)
+    .filter((name) => !known.has(name))
+    .map((name) => join(root, name));
+}
+
+const strayProblem = (path: string): StorageProblem => ({
+  kind: "attachments",
+  message: `${path} holds attachments of a session that is gone.`,
+  repairable: true,
+});

@@ -4,8 +4,9 @@ import { adapterFor, adapters } from "../adapters/index.ts";
 import { ApiError } from "../protocol/errors.ts";
 import type { AgentSummary } from "../protocol/resources.ts";
 import { loadSettings } from "./config.ts";
+import { checkStorage } from "./doctor-data.ts";
 import { examine, type Finding, openLaboratory, unexamined } from "./doctor-examine.ts";
-import { examineStorage } from "./doctor-storage.ts";
+import type { StorageProblem } from "./doctor-storage.ts";
 import { loginAdvice } from "./login-advice.ts";
 import { onSignals } from "./signals.ts";
 import { printJson, table } from "./table.ts";
@@ -16,7 +17,10 @@ const INTERRUPTED = 130;
 
 interface Flags {
   readonly json?: true;
-  readonly data?: string;
+  /** True where it was given without a folder: only what is stored is looked at. */
+  readonly data?: string | true;
+  readonly storage?: true;
+  readonly yes?: true;
   readonly config?: string;
 }
 
@@ -24,26 +28,38 @@ export function define(command: Command): void {
   command
     .argument("[agents...]", "these only; all of them otherwise")
     .option("--json", "as JSON")
-    .option("--data <folder>", "the data folder, where agents are installed (FRANCA_DATA)")
+    .option("--data [folder]", "the data folder (FRANCA_DATA); without a folder, check only what is stored")
+    .option("--storage", "check only what is stored, of the folder that --data names")
+    .option("-y, --yes", "repair what can be repaired, without asking")
     .option("--config <file>", "the config file (FRANCA_CONFIG)")
     .addHelpText(
       "after",
       `
 Each agent works in a temporary folder with a home of its own and a scripted model on loopback: no login is used, nothing
-goes to the network, nothing is kept. Whether each agent could log in with your own account is looked up as well. What
-is stored in the data folder is compared with its checksums.
+goes to the network, nothing is kept. Whether each agent could log in with your own account is looked up as well.
 
-Exit code 0: all is well. 1: something is wrong. 2: wrong usage.
+What is stored is checked: the database, checksums, sequences without a gap, rows and files that belong to no session.
+What can be repaired without losing an event is repaired after you were asked, or with --yes; no daemon may run then.
 
-Example:
-  $ franca doctor claude codex`,
+Exit code 0: all is well, or was repaired. 1: something is wrong. 2: wrong usage.
+
+Examples:
+  $ franca doctor claude codex
+  $ franca doctor --data
+  $ franca doctor --storage --data ./folder --yes`,
     )
     .action(doctor);
 }
 
 async function doctor(names: readonly string[], flags: Flags): Promise<void> {
-  const { data } = await loadSettings({ flags: { ...flags }, env: process.env });
-  const storage = await examineStorage(data);
+  const { data: folder, ...others } = flags;
+  const named = typeof folder === "string" ? { data: folder } : {};
+  const { data } = await loadSettings({ flags: { ...others, ...named }, env: process.env });
+  const storage = await checkStorage(data, { yes: flags.yes === true });
+  if (flags.storage === true || folder === true) {
+    if (names.length > 0) throw new UsageError("Agents are not tried when only what is stored is checked.");
+    return reportStorage(storage, { json: flags.json === true });
+  }
   // Looked for before the user's own environment is left outside.
   const logins = loginsIn(await summariesOf(data));
   leaveOutside(process.env);
@@ -62,13 +78,20 @@ async function doctor(names: readonly string[], flags: Flags): Promise<void> {
   } finally {
     release();
   }
-  if (flags.json === true) printJson({ agents: findings, storage });
+  if (flags.json === true) printJson({ agents: findings, storage: storage.map(({ message }) => message) });
   else {
     print(findings);
-    for (const problem of storage) process.stdout.write(`storage: ${problem}\n`);
+    for (const { message } of storage) process.stdout.write(`storage: ${message}\n`);
   }
   if (stopped.signal.aborted) process.exitCode = INTERRUPTED;
   else if (storage.length > 0 || findings.some(({ state }) => state === "wrong")) process.exitCode = WRONG;
+}
+
+function reportStorage(storage: readonly StorageProblem[], { json }: { json: boolean }): void {
+  if (json) printJson({ storage });
+  else if (storage.length === 0) process.stdout.write("storage: all is well\n");
+  else for (const { message } of storage) process.stdout.write(`storage: ${message}\n`);
+  if (storage.length > 0) process.exitCode = WRONG;
 }
 
 /** Whether each agent has what it needs to log in. */

@@ -41,7 +41,17 @@ const commands: readonly CommandEntry[] = [
   { name: "events", summary: "Print a session's events as JSON lines", load: () => import("./events.ts") },
   { name: "models", summary: "List an agent's models", load: () => import("./models.ts") },
   { name: "agents", summary: "List, install and uninstall agents", load: () => import("./agents.ts") },
-  { name: "doctor", summary: "Try each installed agent with a scripted model", load: () => import("./doctor.ts") },
+  {
+    name: "doctor",
+    summary: "Try each installed agent with a scripted model, check what is stored",
+    load: () => import("./doctor.ts"),
+  },
+  {
+    name: "backup",
+    summary: "Write all sessions into one file, also while agents work",
+    load: () => import("./backup.ts"),
+  },
+  { name: "restore", summary: "Put the sessions of a backup back", load: () => import("./restore.ts") },
   {
     name: "convert",
     summary: "Translate an agent's recorded stream into another dialect",

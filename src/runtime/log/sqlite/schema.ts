@@ -4,7 +4,7 @@ import { sumStored } from "./checksum.ts";
 import { type Database, integer, text } from "./database.ts";
 
 /** "Frnc": so that a file of somebody else is recognised as such. */
-const APPLICATION_ID = 0x46726e63;
+export const APPLICATION_ID = 0x46726e63;
 /** A file up to this size is checked whole when it is opened; of a larger one, only the table of sessions. */
 const CHECKED_BYTES = 16 * 1024 * 1024;
 
@@ -129,6 +129,12 @@ const MIGRATIONS: readonly Migration[] = [
   () => {},
 ];
 
+/** What this version writes; newer files are left alone. */
+export const NEWEST_SCHEMA = MIGRATIONS.length;
+
+export const writtenByNewer = (file: string, schema: number): ApiError =>
+  new ApiError("storage_error", `${file} was written by a newer Franca (schema ${schema}): update Franca.`);
+
 export interface PrepareOptions {
   readonly file: string;
   readonly durability: "normal" | "full";
@@ -165,18 +171,15 @@ function check(database: Database, file: string): void {
 }
 
 function migrate(database: Database, file: string): void {
-  const newest = MIGRATIONS.length;
-  if (pragma(database, "user_version") === newest) return;
+  if (pragma(database, "user_version") === NEWEST_SCHEMA) return;
   database.exec("BEGIN IMMEDIATE");
   try {
     // Read again under the lock: another process may have been faster.
     const version = pragma(database, "user_version");
-    if (version > newest) {
-      throw new ApiError("storage_error", `${file} was written by a newer Franca (schema ${version}): update Franca.`);
-    }
+    if (version > NEWEST_SCHEMA) throw writtenByNewer(file, version);
     for (const step of MIGRATIONS.slice(version)) step(database);
     database.exec(`PRAGMA application_id = ${APPLICATION_ID}`);
-    database.exec(`PRAGMA user_version = ${newest}`);
+    database.exec(`PRAGMA user_version = ${NEWEST_SCHEMA}`);
     database.exec("COMMIT");
   } catch (error) {
     database.exec("ROLLBACK");
