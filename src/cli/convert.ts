@@ -5,6 +5,7 @@ import type { Adapter } from "../core/adapter.ts";
 import { type Converter, type Misread, openConverter, type Recorded } from "../core/convert.ts";
 import { readRecorded } from "../dialects/recording.ts";
 import { UniversalEvent } from "../protocol/events.ts";
+import { convertFile, fileForms } from "./convert-file.ts";
 import { type NumberedLine, openOutput, readLines } from "./pipe.ts";
 import { dialectNames, openRenderer, type Renderer } from "./renderer.ts";
 import { UsageError } from "./usage.ts";
@@ -26,7 +27,8 @@ export function define(command: Command): void {
     .argument("[file]", "the recording; - is standard input", "-")
     .option(
       "--from <agent>",
-      `${adapters.map(({ agent }) => agent).join(", ")}, universal (events of Franca), or auto`,
+      `${adapters.map(({ agent }) => agent).join(", ")}, universal (events of Franca), auto, or an agent's own session ` +
+        `files: ${fileForms.join(", ")}`,
       "auto",
     )
     .option("--to <dialect>", dialectNames.join(", "), "universal")
@@ -37,13 +39,19 @@ export function define(command: Command): void {
       `
 Examples:
   $ codex exec --json "Say hello" | franca convert
-  $ franca convert --from claude --to markdown recording.jsonl > conversation.md`,
+  $ franca convert --from claude --to markdown recording.jsonl > conversation.md
+  $ franca convert --from claude-file --to text ~/.claude/projects/-home-me-app/0b7c….jsonl`,
     )
     .action(convert);
 }
 
 async function convert(file: string, flags: Flags): Promise<void> {
   const output = openOutput();
+  if (fileForms.includes(flags.from)) {
+    const { session, to, includeRaw = false } = flags;
+    const unread = await convertFile(flags.from, { file, session, includeRaw, renderer: openRenderer({ to }), output });
+    return complain({ count: unread.length, first: unread.map((error) => ({ place: 0, error })) });
+  }
   const renderer = openRenderer(flags);
   const lines = readLines(file);
   const head = await firstLine(lines);
@@ -167,7 +175,8 @@ function complain({ count, first }: Misread): void {
   if (count === 0) return;
   const lines = count === 1 ? "1 line was" : `${count} lines were`;
   process.stderr.write(`franca: ${lines} not understood\n`);
-  for (const { place, error } of first) process.stderr.write(`  line ${place}: ${error}\n`);
+  for (const { place, error } of first)
+    process.stderr.write(place === 0 ? `  ${error}\n` : `  line ${place}: ${error}\n`);
   if (count > first.length) process.stderr.write(`  and ${count - first.length} more\n`);
   process.exitCode = NOT_UNDERSTOOD;
 }

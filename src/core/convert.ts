@@ -3,17 +3,13 @@ import type { UniversalEvent } from "../protocol/events.ts";
 import { type SessionId, sessionId } from "../protocol/ids.ts";
 import type { Adapter } from "./adapter.ts";
 import type { Exit } from "./agent-io.ts";
-import { defaultPolicy, type SessionInput, type SessionOutput, type TurnPolicy } from "./input.ts";
-import { noRules } from "./permission-rules.ts";
+import type { SessionInput, SessionOutput } from "./input.ts";
+import type { Recorded } from "./recorded.ts";
+import { recordedPolicy, stepWithTicks, withRaw } from "./replay.ts";
 import { type Routed, type RouteState, releaseAll, routeLine, sent, startRoutes } from "./route.ts";
 import { openSession, type Session } from "./session.ts";
 
-/** One entry of a recording; `at` is null where the time is not recorded. `place` is its line number, for messages. */
-export type Recorded = { readonly at: number | null; readonly place?: number } & (
-  | { readonly type: "line"; readonly from: "agent" | "host"; readonly line: unknown }
-  | { readonly type: "unreadable"; readonly text: string; readonly error: string }
-  | { readonly type: "exit"; readonly exit: Exit }
-);
+export type { Recorded } from "./recorded.ts";
 
 /** The lines that were not understood. */
 export interface Misread {
@@ -48,16 +44,6 @@ const UNNAMED_LINES = 500;
 const ASKED_LINES = 1000;
 
 const SHOWN_MISREAD = 5;
-
-const WEEK_MS = 604_800_000;
-
-// The person in a recording took the time they took, and a silent agent went on or did not: only the grace runs.
-const policy: TurnPolicy = {
-  ...defaultPolicy,
-  watchdogMs: WEEK_MS,
-  unattended: { policy: "park", deadlineMs: WEEK_MS },
-  permissionRules: noRules,
-};
 
 type Input = Exclude<Recorded, { type: "exit" }>;
 type Timed<Entry> = Entry & { readonly at: number };
@@ -197,7 +183,12 @@ const isInput = (value: unknown): value is Timed<Input> => typeof value === "obj
 
 function open(state: State, id: string): void {
   if (state.sessions.has(id)) return;
-  const session = openSession({ sessionId: nameFor(state, id), adapter: state.adapter, policy, connected: true });
+  const session = openSession({
+    sessionId: nameFor(state, id),
+    adapter: state.adapter,
+    policy: recordedPolicy,
+    connected: true,
+  });
   const member: Member = { session, hostLines: new Map(), gone: false };
   state.sessions.set(id, member);
   state.latest = id;
@@ -257,30 +248,13 @@ function responseOf(line: unknown): { readonly id: string; readonly status: numb
 }
 
 function feed(state: State, member: Member, input: SessionInput): void {
-  const { session } = member;
-  // What would have been due before this line came.
-  const isDue = (due: number): boolean => due < input.at && state.clockFrom !== null && due >= state.clockFrom;
-  for (let due = session.wakeAt(); due !== null && isDue(due); ) {
-    gather(state, member, session.step({ type: "tick", at: due }));
-    const next = session.wakeAt();
-    if (next === due) break;
-    due = next;
-  }
-  gather(state, member, session.step(input));
+  // What would have been due before this line came is stepped too.
+  for (const output of stepWithTicks(member.session, input, state.clockFrom)) gather(state, member, output);
   member.gone = input.type === "disconnected";
 }
 
-function gather(state: State, { hostLines }: Member, { events, native }: SessionOutput): void {
-  if (!state.includeRaw) {
-    state.events.push(...events);
-    return;
-  }
-  for (const { from, line, native: said } of native) if (from === "host") hostLines.set(line, said);
-  for (const event of events) {
-    const { line } = event.cause;
-    const raw = native.find((one) => one.line === line)?.native ?? (line === null ? undefined : hostLines.get(line));
-    state.events.push(raw === undefined ? event : { ...event, raw });
-  }
+function gather(state: State, { hostLines }: Member, output: SessionOutput): void {
+  state.events.push(...(state.includeRaw ? withRaw(output, hostLines) : output.events));
 }
 
 function disconnect(state: State, { exit, at }: { readonly exit: Exit; readonly at: number }): void {

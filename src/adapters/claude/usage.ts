@@ -41,7 +41,7 @@ export function turnUsage(state: State, line: ClaudeResult): Report[] {
   return out;
 }
 
-function tokensOf(usage: ClaudeUsage): Tokens {
+export function tokensOf(usage: ClaudeUsage): Tokens {
   const reasoning = usage.output_tokens_details?.thinking_tokens ?? 0;
   return {
     input: usage.input_tokens ?? 0,

@@ -19,7 +19,10 @@ export interface Database {
 }
 
 interface DatabaseModule {
-  readonly DatabaseSync: new (path: string, options: { readonly timeout: number }) => Database;
+  readonly DatabaseSync: new (
+    path: string,
+    options: { readonly timeout: number; readonly readOnly?: boolean },
+  ) => Database;
 }
 
 /** How long we wait for another process that is writing. */
@@ -28,6 +31,18 @@ const BUSY_MS = 5_000;
 export function openDatabase(file: string): Database {
   const { DatabaseSync } = loadDriver();
   return new DatabaseSync(file, { timeout: BUSY_MS });
+}
+
+/** A database of somebody else's; null when it cannot be opened. Its schema may not call functions. */
+export function openReadOnly(file: string): Database | null {
+  try {
+    const { DatabaseSync } = loadDriver();
+    const database = new DatabaseSync(file, { timeout: BUSY_MS, readOnly: true });
+    database.exec("PRAGMA trusted_schema = OFF; PRAGMA query_only = ON");
+    return database;
+  } catch {
+    return null;
+  }
 }
 
 function loadDriver(): DatabaseModule {

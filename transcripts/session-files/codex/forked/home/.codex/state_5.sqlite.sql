@@ -1,0 +1,3 @@
+CREATE TABLE threads (id, rollout_path, cwd, title, name, source, updated_at_ms);
+INSERT INTO threads VALUES ('01a1e306-db24-7f42-94c5-e5e682ad9595', '/home/user/.codex/sessions/2026/11/16/rollout-2026-11-16T06-23-59-01a1e306-db24-7f42-94c5-e5e682ad9595.jsonl', '/workspace', 'Read README.md and add a line at the end.', 'My named thread', 'vscode', 1794810240291);
+INSERT INTO threads VALUES ('01a1e306-dc6f-71b2-b04d-befb08a44f08', '/home/user/.codex/archived_sessions/rollout-2026-11-16T06-24-00-01a1e306-dc6f-71b2-b04d-befb08a44f08.jsonl', '/workspace', 'Say hi from the fork.', NULL, 'vscode', 1794810240292);

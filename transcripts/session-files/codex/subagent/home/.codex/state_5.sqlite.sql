@@ -1,0 +1,3 @@
+CREATE TABLE threads (id, rollout_path, cwd, title, name, source, updated_at_ms);
+INSERT INTO threads VALUES ('01a1e329-d91a-7db1-b3f1-bdec2df3c8e8', '/home/user/.codex/sessions/2026/11/16/rollout-2026-11-16T07-02-13-01a1e329-d91a-7db1-b3f1-bdec2df3c8e8.jsonl', '/workspace', 'How many lines has notes.txt? Use an agent.', NULL, 'vscode', 1794812535775);
+INSERT INTO threads VALUES ('01a1e329-d9b7-7dc3-8cd5-692947ef9418', '/home/user/.codex/sessions/2026/11/16/rollout-2026-11-16T07-02-13-01a1e329-d9b7-7dc3-8cd5-692947ef9418.jsonl', '/workspace', 'SUBTASK: count the lines of notes.txt', NULL, '{"subagent":{"thread_spawn":{"parent_thread_id":"01a1e329-d91a-7db1-b3f1-bdec2df3c8e8","depth":1,"agent_path":null,"agent_nickname":"McClintock","agent_role":null}}}', 1794812533370);
