@@ -124,6 +124,9 @@ export default {
   // Let turns continue while todos are open, within bounds.
   // finishTodos: true,
 
+  // What may be used: by each prompt, by each session, in a day by all, and by an agent in a day (docs/budgets.md).
+  // budgets: { prompt: { costUsd: 1 }, day: { costUsd: 20 }, agents: { codex: { tokens: 5000000 } } },
+
   // The builtin agent: its model, and model servers of your own.
   // builtin: {
   //   model: "anthropic/claude-sonnet-4-5",

@@ -21,7 +21,8 @@ export function embeddedDoor(sessions: Sessions): Door {
     create: (id, options) => sessions.create(sessionId(id), options),
     list: (filter) => allSessions(sessions, filter),
     get: (id) => sessions.get(sessionId(id)),
-    prompt: (id, text, { attachments = [] } = {}) => sessions.prompt(sessionId(id), { text, attachments }),
+    prompt: (id, text, { attachments = [], budget } = {}) =>
+      sessions.prompt(sessionId(id), { text, attachments, ...defined({ budget }) }),
     update: (id, change) => sessions.update(sessionId(id), change),
     fork: async (id) => {
       const into = sessionId(randomUUID());
@@ -47,6 +48,7 @@ export function embeddedDoor(sessions: Sessions): Door {
     }),
     addTrust: (directory, options) => sessions.trust.add(directory, options),
     removeTrust: async (directory) => void (await sessions.trust.remove(directory)),
+    usage: (query) => sessions.usage(query),
     agents: () => sessions.agents(),
     defaultAgent: async () => sessions.defaultAgent(),
     models: (agent) => sessions.models(agent),

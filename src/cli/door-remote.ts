@@ -14,11 +14,11 @@ export function remoteDoor(options: ConnectOptions & { readonly url: string; rea
     create: async (id, body) => (await client.create({ ...body, id })).created,
     list: (filter) => client.sessions(filter),
     get: (id) => client.session(id).get(),
-    prompt: async (id, text, { attachments = [] } = {}) => {
+    prompt: async (id, text, { attachments = [], budget } = {}) => {
       const session = client.session(id);
       // Read before the prompt is sent: nothing of its turn can be below.
       const { lastSequence } = await session.get({ limit: 0 });
-      return { promptId: await session.prompt(text, { attachments }), sequence: lastSequence };
+      return { promptId: await session.prompt(text, { attachments, budget }), sequence: lastSequence };
     },
     abort: (id, promptId) => client.session(id).abort(promptId === undefined ? {} : { promptId }),
     replyPermission: (id, permission, reply) => client.session(id).replyPermission(permission, reply),
@@ -42,6 +42,7 @@ export function remoteDoor(options: ConnectOptions & { readonly url: string; rea
     fork: (id) => client.session(id).fork(),
     sessionEnv: {},
     giveKeys: (id, agent) => sendKeys({ ...options, http, id, agent, env: process.env }),
+    usage: (query) => client.usage(query),
     agents: () => client.agents(),
     defaultAgent: async () => (await client.agents()).find(({ isDefault }) => isDefault === true)?.id ?? null,
     models: (agent) => client.models(agent),

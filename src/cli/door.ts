@@ -3,6 +3,7 @@ import { type Command, InvalidArgumentError, Option } from "commander";
 import { ACP_AGENT, COMMAND_VARIABLE, commandProblem } from "../core/acp-command.ts";
 import { BASE_URL_VARIABLE } from "../core/base-url.ts";
 import { defined } from "../core/defined.ts";
+import type { BudgetLimits } from "../protocol/budget.ts";
 import type { Attachment, PermissionReply } from "../protocol/commands.ts";
 import type { UniversalEvent } from "../protocol/events.ts";
 import type {
@@ -17,7 +18,9 @@ import type {
   SessionSummary,
   TrustList,
   UpdateSession,
+  UsageRow,
 } from "../protocol/resources.ts";
+import type { UsageQuery } from "../runtime/usage.ts";
 import { DEFAULT_PORT, type LoadedSettings, loadSettings } from "./config.ts";
 import { CommandError, UsageError } from "./usage.ts";
 
@@ -33,7 +36,7 @@ export interface Door {
   readonly prompt: (
     id: string,
     text: string,
-    options?: { readonly attachments?: readonly Attachment[] },
+    options?: { readonly attachments?: readonly Attachment[]; readonly budget?: BudgetLimits },
   ) => Promise<{ readonly promptId: string; readonly sequence: number }>;
   readonly update: (id: string, change: UpdateSession) => Promise<void>;
   /** Gives the id of the new session. */
@@ -57,6 +60,7 @@ export interface Door {
   readonly trust: (directory?: string) => Promise<TrustList>;
   readonly addTrust: (directory: string, options: { readonly force: boolean }) => Promise<string>;
   readonly removeTrust: (directory: string) => Promise<void>;
+  readonly usage: (query: UsageQuery) => Promise<readonly UsageRow[]>;
   readonly agents: () => Promise<readonly AgentSummary[]>;
   /** The agent of sessions that name none; null when several could be meant, or none can run. */
   readonly defaultAgent: () => Promise<string | null>;

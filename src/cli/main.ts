@@ -39,6 +39,12 @@ const commands: readonly CommandEntry[] = [
     load: () => import("./sessions.ts"),
   },
   { name: "events", summary: "Print a session's events as JSON lines", load: () => import("./events.ts") },
+  {
+    name: "usage",
+    summary: "Show what sessions used, by day, agent, model or folder",
+    load: () => import("./usage-report.ts"),
+  },
+  { name: "prices", summary: "Show and set what models cost", load: () => import("./prices.ts") },
   { name: "models", summary: "List an agent's models", load: () => import("./models.ts") },
   { name: "agents", summary: "List, install and uninstall agents", load: () => import("./agents.ts") },
   {

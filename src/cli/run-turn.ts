@@ -1,4 +1,6 @@
 /** One turn of `franca run`: the prompt is sent, its events are shown, requests are answered, signals stop it. */
+import { defined } from "../core/defined.ts";
+import type { BudgetLimits } from "../protocol/budget.ts";
 import type { Attachment } from "../protocol/commands.ts";
 import type { EventOf } from "../protocol/events.ts";
 import { type AnswerRule, openAnswering } from "./answering.ts";
@@ -19,6 +21,8 @@ export interface Turn {
   readonly made: boolean;
   readonly prompt: string;
   readonly attachments: readonly Attachment[];
+  /** What the turn may use; undefined for no limit of its own. */
+  readonly budget: BudgetLimits | undefined;
   readonly rule: AnswerRule;
   readonly output: Output;
 }
@@ -29,6 +33,7 @@ export async function runTurn({
   made,
   prompt,
   attachments,
+  budget,
   rule,
   output,
 }: Turn): Promise<EventOf<"turn.ended"> | null> {
@@ -57,7 +62,7 @@ export async function runTurn({
     },
   });
   try {
-    const { promptId, sequence } = await door.prompt(session, prompt, { attachments });
+    const { promptId, sequence } = await door.prompt(session, prompt, { attachments, ...defined({ budget }) });
     if (!made) await learnPast({ door, session, output, upTo: sequence });
     let turnId: string | null = null;
     for await (const event of door.follow(session, { after: made ? 0 : sequence, signal: stopping.signal })) {

@@ -10,6 +10,7 @@ import type { PermissionMode } from "../protocol/events.ts";
 import { permissionModes } from "../protocol/permission-modes.ts";
 import type { CreateSession, SessionSummary } from "../protocol/resources.ts";
 import type { AnswerRule } from "./answering.ts";
+import { addBudgetOptions, type BudgetFlags, budgetFrom } from "./budget-flags.ts";
 import { type LoadedSettings, loadSettings } from "./config.ts";
 import { addDoorOptions, commandOption, type Door, namedAgent, openDoor } from "./door.ts";
 import { placeOptions, programName } from "./invocation.ts";
@@ -22,7 +23,7 @@ import { findSession, shortId } from "./session-id.ts";
 import { settleTrust } from "./trust.ts";
 import { CommandError, UsageError } from "./usage.ts";
 
-interface RunFlags {
+interface RunFlags extends BudgetFlags {
   readonly agent?: string;
   readonly command?: string;
   readonly model?: string;
@@ -49,7 +50,7 @@ interface RunFlags {
 export function define(command: Command): void {
   const list = (value: string, former: string[] | undefined): string[] => [...(former ?? []), value];
   addDoorOptions(
-    command
+    addBudgetOptions(command)
       .argument("[prompt...]", "what to ask; standard input is added to it, or read instead when absent or `-`")
       .option("-a, --agent <agent>", "the agent (default: the configured one, else the only one that can run)")
       .addOption(commandOption())
@@ -164,7 +165,9 @@ async function runPrompt(asked: Prompting): Promise<string> {
     await door.giveKeys(session, agent);
     const link = isSpoken ? await linkFor(door, session) : null;
     if (link !== null) output.say(`watch it at ${link}`);
-    await runTurn({ door, session, made: known === null, prompt, attachments, rule: answerRule(flags), output });
+    const made = known === null;
+    const budget = budgetFrom(flags);
+    await runTurn({ door, session, made, prompt, attachments, budget, rule: answerRule(flags), output });
     // Before the agent is stopped, which takes its time.
     output.end(null);
     return session;

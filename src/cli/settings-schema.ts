@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { BuiltinConfig } from "../builtin/config.ts";
 import { commandProblem } from "../core/acp-command.ts";
+import { BudgetConfig } from "../protocol/budget.ts";
 import { FinishTodos } from "../protocol/resources.ts";
 import { WebhookTable } from "../protocol/webhooks.ts";
 import { ALLOW_FORM, readAllowEntry } from "../runtime/outbound/address.ts";
@@ -49,6 +50,8 @@ export const Settings = z.strictObject({
   opencodeDeltas: z.enum(["today", "legacy"]),
   /** What sessions do about open todos that say nothing of it themselves. */
   finishTodos: FinishTodos,
+  /** What prompts and sessions may use by default, and all sessions in a day. */
+  budgets: BudgetConfig,
   builtin: BuiltinConfig,
   /** The command line of agent `acp`, for sessions that name none. */
   acpCommand: AcpCommand,

@@ -1,7 +1,9 @@
 /** Time in the turn machine: what is due, and when to wake up next. Only `at` of the inputs is a clock. */
+import { budgetDueAt } from "./budget.ts";
 import {
   conclude,
   finishAsSignalled,
+  finishStopped,
   finishTurn,
   isToolAtWork,
   runQueue,
@@ -20,14 +22,14 @@ export function wakeAt(state: MachineState): number | null {
   const { turn } = state;
   let next = Number.POSITIVE_INFINITY;
   for (const request of state.requests.values()) next = Math.min(next, request.deadline);
-  if (turn !== null) next = Math.min(next, turnDueAt(state, turn));
+  if (turn !== null) next = Math.min(next, turnDueAt(state, turn), budgetDueAt(state, turn));
   if (state.connection === "closing") next = Math.min(next, state.closingAt + STOP_MS);
   return Number.isFinite(next) ? next : null;
 }
 
 function turnDueAt(state: MachineState, turn: Turn): number {
   const { policy } = state;
-  if (turn.abortedAt !== null) return turn.abortedAt + policy.abortMs + (turn.stopAsked ? STOP_MS : 0);
+  if (turn.stop !== null) return turn.stop.at + policy.abortMs + (turn.stopAsked ? STOP_MS : 0);
   if (turn.settleBy !== null) return turn.settleBy;
   if (state.requests.size > 0) return Number.POSITIVE_INFINITY;
   if (turn.end !== null) return state.heardAt + policy.graceMs;
@@ -49,7 +51,7 @@ export function expire(state: MachineState, out: MachineOutput[]): void {
   if (state.connection === "closing" && state.closingAt + STOP_MS <= state.at) onClosingDue(state, out);
   if (turn === null) runQueue(state, out);
   if (turn === null || turnDueAt(state, turn) > state.at) return;
-  if (turn.abortedAt !== null) onAbortDue(state, out, turn);
+  if (turn.stop !== null) onAbortDue(state, out, { turn, stop: turn.stop });
   else if (turn.settleBy !== null) conclude(state, out, { turn, proposals: [] });
   else if (turn.end !== null) finishAsSignalled(state, out, { turn, evidence: "signal", rule: "turn.grace" });
   else onWatchdog(state, out);
@@ -66,14 +68,18 @@ function onClosingDue(state: MachineState, out: MachineOutput[]): void {
   out.push({ type: "stop" });
 }
 
-function onAbortDue(state: MachineState, out: MachineOutput[], turn: Turn): void {
+function onAbortDue(
+  state: MachineState,
+  out: MachineOutput[],
+  { turn, stop }: { turn: Turn; stop: NonNullable<Turn["stop"]> },
+): void {
   if (!turn.stopAsked) {
     turn.stopAsked = true;
     // A person's command has nothing to do with the agent.
     if (turn.shell === null) stopAgent(state, out);
     return;
   }
-  finishTurn(state, out, { reason: "aborted", evidence: "watchdog", error: null, rule: "turn.abort" });
+  finishStopped(state, out, { stop, evidence: "watchdog", rule: "turn.abort" });
 }
 
 /** Alive, silent, nothing open: the turn ends and the agent is stopped, so that the next prompt finds a fresh one. */

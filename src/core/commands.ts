@@ -2,6 +2,7 @@
 
 import type { Command, Prompt } from "../protocol/commands.ts";
 import type { PermissionRule } from "../protocol/resources.ts";
+import { setBudget } from "./budget.ts";
 import { defined } from "./defined.ts";
 import { unreachable } from "./fold.ts";
 import {
@@ -16,9 +17,10 @@ import {
   showState,
   startPrompt,
   stopAgent,
+  stopTurn,
 } from "./lifecycle.ts";
 import { emit, type MachineOutput, type MachineState, type OpenRequest, ours, STAND_IN } from "./machine-state.ts";
-import { dropRequest, resolvePermission, resolveQuestion } from "./requests.ts";
+import { resolvePermission, resolveQuestion } from "./requests.ts";
 import { onShell } from "./shell.ts";
 import { withUnheard } from "./unheard.ts";
 
@@ -64,7 +66,7 @@ function onPrompt(
     startPrompt(state, out, { prompt, origin: "user" });
     return;
   }
-  const running = turn?.abortedAt === null && turn.end === null && turn.shell === null && state.connection === "open";
+  const running = turn?.stop === null && turn.end === null && turn.shell === null && state.connection === "open";
   if (turn !== null && delivery === "steer" && running && state.capabilities.steer) {
     out.push({ type: "prompt.started", prompt_id: prompt.prompt_id });
     const steered = withUnheard(state, prompt);
@@ -146,21 +148,9 @@ function onAbort(
   if (waiting.length > 0) dropQueued(state, out, waiting);
   if (waiting.some((prompt) => prompt.prompt_id === id)) return;
   const { turn } = state;
-  if (turn === null || turn.abortedAt !== null) return;
+  if (turn === null || turn.stop !== null) return;
   stopContinuing(state, out);
-  turn.abortedAt = state.at;
-  for (const request of [...state.requests.values()]) dropRequest(state, out, { request, rule: "turn.abort" });
-  showState(state, out);
-  if (turn.shell !== null) {
-    out.push({ type: "shell.stop", turn_id: turn.id });
-    return;
-  }
-  if (state.connection === "open") out.push({ type: "command", command: { type: "abort" } });
-  // Nothing to wait for: the agent is not there yet, or it has already said that it is done.
-  if (state.connection !== "open" || turn.end !== null) {
-    if (state.connection === "opening") stopAgent(state, out);
-    finishTurn(state, out, { reason: "aborted", evidence: "signal", error: null, rule: "turn.abort" });
-  }
+  stopTurn(state, out, { turn, reason: "aborted", error: null, rule: "turn.abort" });
 }
 
 function dropQueued(state: MachineState, out: MachineOutput[], prompts: readonly Prompt[]): void {
@@ -180,11 +170,12 @@ function onSet(state: MachineState, out: MachineOutput[], { change, standIn = fa
     permission_mode: change.permission_mode,
   });
   if (change.permission_rules !== undefined) setRules(state, out, change.permission_rules);
+  if (change.budget !== undefined) setBudget(state, change.budget);
   if (Object.keys(data).length === 0) return;
   if (data.title !== undefined && !standIn) state.titleGiven = true;
   for (const [name, value] of Object.entries(data)) state.known.set(name, JSON.stringify(value));
   emit(state, out, { type: "session.updated", data }, standIn ? ours(STAND_IN) : ours());
-  const { title: _title, permission_rules: _rules, ...rest } = change;
+  const { title: _title, permission_rules: _rules, budget: _budget, ...rest } = change;
   if (Object.keys(rest).length > 0) sendIfOpen(state, out, { type: "set", change: rest });
 }
 

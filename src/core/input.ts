@@ -1,6 +1,7 @@
 /**
  * What goes into a session's fold and what comes out of it: the whole interface between the pure middle and the edges.
  */
+import type { BudgetLimits, BudgetScope, Prices } from "../protocol/budget.ts";
 import type { Command, Prompt } from "../protocol/commands.ts";
 import type { SessionMetadata, UniversalEvent } from "../protocol/events.ts";
 import type { PromptId, TurnId } from "../protocol/ids.ts";
@@ -9,6 +10,7 @@ import type { AdapterInput, Send } from "./agent-io.ts";
 import type { CopiedItem } from "./copied-history.ts";
 import { noRules, type RulePolicy } from "./permission-rules.ts";
 import type { ShellReport } from "./shell.ts";
+import type { Spent } from "./spent.ts";
 
 /** What a plugin says when a turn is about to settle. */
 export interface Proposal {
@@ -45,6 +47,16 @@ export type SessionInput =
       readonly message: string;
       readonly code: string;
       readonly details?: unknown;
+      readonly at: number;
+    }
+  /** What other sessions have used today, where a budget of the day or of the agent is set. */
+  | {
+      readonly type: "spent";
+      /** Names the day; a budget begins anew with the next one. */
+      readonly day: string;
+      readonly others: { readonly day: Spent; readonly agent: Spent };
+      /** What this session had used before that day. */
+      readonly ownBefore: Spent;
       readonly at: number;
     };
 
@@ -95,7 +107,16 @@ export interface TurnPolicy {
   readonly finishTodos: FinishTodos;
   /** Plugins want to be asked at settlement. */
   readonly askPlugins: boolean;
+  readonly budgets: Budgets;
 }
+
+/** What may be used, per prompt, by the session, and in a day by all sessions and by those of its agent. */
+export interface Budgets extends Readonly<Record<BudgetScope, BudgetLimits>> {
+  /** For what the agent gives no price. */
+  readonly prices: Prices;
+}
+
+export const noBudgets: Budgets = { prompt: {}, session: {}, day: {}, agent: {}, prices: {} };
 
 /** How long a request waits for its answer when the policy names no time. */
 export const DEADLINE_MS = 3_600_000;
@@ -111,4 +132,5 @@ export const defaultPolicy: TurnPolicy = {
   permissionRules: noRules,
   finishTodos: false,
   askPlugins: false,
+  budgets: noBudgets,
 };

@@ -3,6 +3,7 @@ import type { Prompt } from "../protocol/commands.ts";
 import type { EndReason, ErrorInfo, Evidence, Origin, TurnState } from "../protocol/events.ts";
 import { type ItemId, promptId as promptIdOf, turnId } from "../protocol/ids.ts";
 import type { AgentCommand } from "./agent-io.ts";
+import { findBreach, forgetPrompt } from "./budget-limits.ts";
 import { defined } from "./defined.ts";
 import { decide, isGoverned, resetGovernor } from "./governor.ts";
 import { type Proposal, SETTLE_MS } from "./input.ts";
@@ -39,6 +40,8 @@ export function beginTurn(state: MachineState, out: MachineOutput[], { origin, p
   if (state.resolved.size > RESOLVED_REMEMBERED) state.resolved = new Set();
   beginTurnUsage(state.usage);
   const turn = newTurn({ id: turnId(state.session, state.turns), origin, startedAt: state.at });
+  turn.limits = { ...state.policy.budgets.prompt, ...prompt?.budget };
+  forgetPrompt(state.budget);
   state.turn = turn;
   state.heardAt = state.at;
   const data = { turn_id: turn.id, origin, ...defined({ prompt_id: prompt?.prompt_id }) };
@@ -57,7 +60,9 @@ export function startPrompt(
   resetGovernor(state.governor, { at: state.at, todos: state.todos });
   out.push({ type: "prompt.started", prompt_id: prompt.prompt_id });
   sayPrompt(state, out, { turn, prompt });
-  sendCommand(state, out, { command: { type: "prompt", prompt }, prompt });
+  const breach = findBreach(state, out);
+  if (breach === null) sendCommand(state, out, { command: { type: "prompt", prompt }, prompt });
+  else finishTurn(state, out, { reason: "budget", evidence: "signal", error: breach.error, rule: "turn.budget" });
 }
 
 /** Every accepted prompt is a user item, once: ours, or the agent's own where it echoes. */
@@ -253,6 +258,40 @@ export function finishAsSignalled(
   });
 }
 
+/** The end of a turn that was asked to stop. */
+export function finishStopped(
+  state: MachineState,
+  out: MachineOutput[],
+  { stop, evidence, rule }: { stop: NonNullable<Turn["stop"]>; evidence: Evidence; rule?: string },
+): void {
+  const { reason, error } = stop;
+  finishTurn(state, out, { reason, error, evidence, ...defined({ rule }) });
+}
+
+export interface Stopping {
+  readonly turn: Turn;
+  readonly reason: "aborted" | "budget";
+  readonly error: ErrorInfo | null;
+  readonly rule: string;
+}
+
+/** Stops a turn in order: requests are withdrawn, the agent is asked to stop, and has a bounded time for it. */
+export function stopTurn(state: MachineState, out: MachineOutput[], { turn, reason, error, rule }: Stopping): void {
+  turn.stop = { at: state.at, reason, error };
+  for (const request of [...state.requests.values()]) dropRequest(state, out, { request, rule });
+  showState(state, out);
+  if (turn.shell !== null) {
+    out.push({ type: "shell.stop", turn_id: turn.id });
+    return;
+  }
+  if (state.connection === "open") out.push({ type: "command", command: { type: "abort" } });
+  // Nothing to wait for: the agent is not there yet, or it has already said that it is done.
+  if (state.connection !== "open" || turn.end !== null) {
+    if (state.connection === "opening") stopAgent(state, out);
+    finishTurn(state, out, { reason, evidence: "signal", error, rule });
+  }
+}
+
 export interface Finish {
   readonly reason: EndReason;
   readonly evidence: Evidence;
@@ -324,7 +363,7 @@ export function finishTurn(state: MachineState, out: MachineOutput[], finish: Fi
 export function stopAgent(state: MachineState, out: MachineOutput[]): void {
   if (state.connection === "closed" || state.connection === "closing") return;
   // A process that serves other sessions lives on: it must hear that this one's work is to stop.
-  const abortSent = state.turn !== null && state.turn.abortedAt !== null;
+  const abortSent = state.turn !== null && state.turn.stop !== null;
   if (state.connection === "open" && !abortSent) out.push({ type: "command", command: { type: "abort" } });
   state.connection = "closing";
   state.closingAt = state.at;

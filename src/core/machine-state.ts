@@ -1,4 +1,5 @@
 /** What the turn machine remembers: plain data, so that it can be cloned, compared and explored. */
+import type { BudgetLimits } from "../protocol/budget.ts";
 import type { Prompt } from "../protocol/commands.ts";
 import type {
   BackgroundWork,
@@ -21,6 +22,7 @@ import type { Capabilities } from "./capabilities.ts";
 import type { GovernorState } from "./governor.ts";
 import type { Effect, TurnPolicy } from "./input.ts";
 import type { DeltaKind, ItemHead } from "./report.ts";
+import { type Books, keepBooks, type Spent } from "./spent.ts";
 import { noTokens } from "./tokens.ts";
 
 /** An event on its way to its place in the session. */
@@ -68,7 +70,8 @@ export const newTurn = ({ id, origin, startedAt }: Pick<Turn, "id" | "origin" | 
   retry: null,
   end: null,
   settleBy: null,
-  abortedAt: null,
+  limits: {},
+  stop: null,
   stopAsked: false,
   failed: false,
   unsaid: null,
@@ -100,8 +103,10 @@ export interface Turn {
   end: { readonly reason: EndReason; readonly error: ErrorInfo | null } | null;
   /** Waiting for the plugins' word until then. */
   settleBy: number | null;
-  /** When the abort was asked for; the agent is stopped when it does not obey. */
-  abortedAt: number | null;
+  /** What its prompt may use. */
+  limits: BudgetLimits;
+  /** It was asked to stop: since when, and how it will have ended. The agent is stopped when it does not obey. */
+  stop: { readonly at: number; readonly reason: "aborted" | "budget"; readonly error: ErrorInfo | null } | null;
   stopAsked: boolean;
   /** The fatal error of this turn has been emitted: there is only one. */
   failed: boolean;
@@ -127,6 +132,19 @@ export interface UsageState {
   steps: number;
   /** What the agent's own counter showed before we began to count; null when that is not known yet. */
   base: { tokens: Tokens; cost_usd: number } | null;
+}
+
+export interface BudgetState {
+  /** What was said already, as `scope/kind/state`: each is said once. */
+  readonly said: Set<string>;
+  /** What other sessions used today, and what this one had used before today; null while nobody has said. */
+  today: { readonly day: string; readonly others: OthersSpent; readonly ownBefore: Spent } | null;
+}
+
+/** What all other sessions used today, and those of the same agent. */
+export interface OthersSpent {
+  readonly day: Spent;
+  readonly agent: Spent;
 }
 
 export interface MachineState {
@@ -174,6 +192,8 @@ export interface MachineState {
   background: readonly (BackgroundWork & { readonly call_id?: string })[];
   todos: readonly Todo[];
   readonly usage: UsageState;
+  readonly books: Books;
+  readonly budget: BudgetState;
   readonly governor: GovernorState;
 }
 
@@ -191,6 +211,7 @@ export const asReported: EmitOptions = {};
 /** Puts an event of the machine's current turn on the output. */
 export function emit(state: MachineState, out: MachineOutput[], draft: Draft, options = asReported): void {
   if (!state.started && draft.type !== "session.started") startSession(state, out);
+  keepBooks(state.books, draft, state.at);
   out.push({
     type: "event",
     draft,

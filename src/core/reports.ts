@@ -7,6 +7,7 @@ import { addDelta, callIdOf, closeItem, isKnown, isTool, openItem, stubFor } fro
 import {
   beginTurn,
   finishAsSignalled,
+  finishStopped,
   finishTurn,
   holdsEnd,
   isBackground,
@@ -160,7 +161,7 @@ function onBegin(state: MachineState, out: MachineOutput[], { origin }: BeginRep
   const { turn } = state;
   if (turn !== null) {
     // Still waiting for calls of a turn that was said to be over, and yet the agent begins: that is a new turn.
-    if (turn.end === null || turn.abortedAt !== null) return;
+    if (turn.end === null || turn.stop !== null) return;
     finishAsSignalled(state, out, { turn, evidence: "signal", rule: "turn.next_began" });
     if (state.turn !== null) return;
   }
@@ -178,10 +179,7 @@ function onEnd(state: MachineState, out: MachineOutput[], report: EndReport): vo
     return;
   }
   const { turn } = state;
-  if (turn.abortedAt !== null) {
-    finishTurn(state, out, { reason: "aborted", evidence: "signal", error: null });
-    return;
-  }
+  if (turn.stop !== null) return finishStopped(state, out, { stop: turn.stop, evidence: "signal" });
   // A second word that it is over is ignored.
   if (turn.end !== null) return;
   turn.end = { reason: report.reason, error };
@@ -192,7 +190,7 @@ function onEnd(state: MachineState, out: MachineOutput[], report: EndReport): vo
 /** The last open call of a turn that was said to be over has resolved. */
 function settleIfReleased(state: MachineState, out: MachineOutput[]): void {
   const { turn } = state;
-  if (turn === null || turn.end === null || turn.abortedAt !== null) return;
+  if (turn === null || turn.end === null || turn.stop !== null) return;
   // A request that came after the end says that the agent is not done: a person is waited for.
   if (isToolAtWork(state) || state.requests.size > 0) return;
   settle(state, out, turn);

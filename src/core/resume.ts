@@ -1,5 +1,6 @@
 /** A machine as it was left: rebuilt from the session's snapshot, after a restart or when a session is opened again. */
 import type { Item } from "../protocol/items.ts";
+import { recallBudget } from "./budget-limits.ts";
 import { defined } from "./defined.ts";
 import { isTool } from "./items.ts";
 import { type MachineState, newTurn, type OpenItem } from "./machine-state.ts";
@@ -24,6 +25,8 @@ export function resumeMachine(state: MachineState, snapshot: Snapshot): void {
   state.unheard = state.capabilities.shell === true ? [] : unheardIn(snapshot);
   state.usage.session = snapshot.usage;
   state.usage.before = snapshot.usage;
+  Object.assign(state.books, snapshot.books);
+  recallBudget(state);
   state.governor.stopped = !snapshot.continuing;
   recall(state, snapshot);
   for (const item of snapshot.items.values()) if (item.status === "in_progress") reopen(state, snapshot, item);

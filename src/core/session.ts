@@ -146,6 +146,7 @@ function stepSession(state: State, input: SessionInput): SessionOutput {
     case "copied":
     case "shell.output":
     case "shell.ended":
+    case "spent":
       say(state, work, input);
       break;
     default:

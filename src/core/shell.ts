@@ -87,7 +87,6 @@ export function onShellReport(state: MachineState, out: MachineOutput[], report:
   }
   const { output, exit_code } = report;
   const command = turn.shell;
-  const isAborted = turn.abortedAt !== null || report.stopped;
   const result: ToolResultPart = {
     type: "tool_result",
     call_id: callIdOf(turn),
@@ -98,5 +97,7 @@ export function onShellReport(state: MachineState, out: MachineOutput[], report:
   const status = exit_code === 0 ? "completed" : "failed";
   closeItem(state, out, { report: { type: "close", key, status, content: [result] }, options: ours(USER_COMMAND) });
   state.unheard.push({ command, output });
-  finishTurn(state, out, { reason: isAborted ? "aborted" : "completed", evidence: "signal", error: null });
+  const aborted = { reason: "aborted" as const, error: null };
+  const { reason, error } = turn.stop ?? (report.stopped ? aborted : { reason: "completed" as const, error: null });
+  finishTurn(state, out, { reason, evidence: "signal", error });
 }

@@ -23,6 +23,7 @@ import { withText } from "./content.ts";
 import { defined } from "./defined.ts";
 import type { Fold } from "./fold.ts";
 import { noUsage, STAND_IN } from "./machine-state.ts";
+import { type Books, keepBooks, startBooks } from "./spent.ts";
 
 /** How many finished items a snapshot keeps; older ones are read from the log. */
 export const SNAPSHOT_ITEMS = 200;
@@ -63,6 +64,8 @@ export interface Snapshot {
   queue: readonly QueuedPrompt[];
   todos: readonly Todo[];
   usage: UsageTotal;
+  /** What was used, for budgets. */
+  readonly books: Books;
   /** How the last turn ended. */
   lastEnd: { readonly reason: EndReason; readonly message?: string } | null;
   revert: Revert | null;
@@ -102,6 +105,7 @@ export const emptySnapshot = (): Snapshot => ({
   queue: [],
   todos: [],
   usage: noUsage(),
+  books: startBooks(),
   lastEnd: null,
   revert: null,
   share: null,
@@ -128,6 +132,7 @@ function applyEvent(state: Snapshot, event: UniversalEvent): void {
   state.time = event.time;
   if (state.createdAt === "") state.createdAt = event.time;
   if (event.native_session_id !== null) state.native_session_id = event.native_session_id;
+  if (event.type !== "item.delta") keepBooks(state.books, event, momentOf(event));
   switch (event.type) {
     case "item.delta":
     case "item.started":
@@ -157,11 +162,16 @@ function applyEvent(state: Snapshot, event: UniversalEvent): void {
       state.usage = event.data.session;
       return;
     case "turn.continued":
+    case "budget.updated":
     case "error":
     case "agent.unparsed":
       return;
   }
 }
+
+/** Only turns are timed: a time that nobody reads is not worth parsing. */
+const momentOf = ({ type, time }: UniversalEvent): number =>
+  type === "turn.started" || type === "turn.ended" ? Date.parse(time) : 0;
 
 type Of<Type extends UniversalEvent["type"]> = Extract<UniversalEvent, { type: Type }>;
 

@@ -3,6 +3,7 @@ import type { SessionMetadata } from "../protocol/events.ts";
 import type { SessionId } from "../protocol/ids.ts";
 import type { Adapter } from "./adapter.ts";
 import type { Exit } from "./agent-io.ts";
+import { checkBudget, learnSpent } from "./budget.ts";
 import { expire } from "./clock.ts";
 import { onCommand } from "./commands.ts";
 import { copyItems } from "./copied-history.ts";
@@ -13,11 +14,20 @@ import { startGovernor } from "./governor.ts";
 import type { SessionInput, TurnPolicy } from "./input.ts";
 import { forgetClosed, startLedger } from "./items.ts";
 import type { FolderFacts } from "./launch.ts";
-import { closeLeftovers, conclude, finishAsSignalled, finishTurn, leaveUnanswered, runQueue } from "./lifecycle.ts";
+import {
+  closeLeftovers,
+  conclude,
+  finishAsSignalled,
+  finishStopped,
+  finishTurn,
+  leaveUnanswered,
+  runQueue,
+} from "./lifecycle.ts";
 import { emit, type MachineOutput, type MachineState, ours } from "./machine-state.ts";
 import type { Report } from "./report.ts";
 import { onReport } from "./reports.ts";
 import { onShellReport } from "./shell.ts";
+import { startBooks } from "./spent.ts";
 import { startUsage } from "./usage.ts";
 
 export { wakeAt } from "./clock.ts";
@@ -44,6 +54,7 @@ export type MachineInput =
           | "restarted"
           | "proposals"
           | "notice"
+          | "spent"
           | "tick"
           | "copied"
           | "shell.output"
@@ -93,6 +104,8 @@ export function startMachine({ sessionId, adapter, policy, connected, foreign }:
     background: [],
     todos: [],
     usage: startUsage({ foreign }),
+    books: startBooks(),
+    budget: { said: new Set(), today: null },
     governor: startGovernor(),
   };
 }
@@ -112,6 +125,7 @@ export function stepMachine(state: MachineState, input: MachineInput): readonly 
         if (state.ended) break;
         state.hostLine = report.host ?? input.host ?? null;
         onReport(state, out, report);
+        checkBudget(state, out, report);
       }
       state.hostLine = null;
       break;
@@ -147,8 +161,13 @@ export function stepMachine(state: MachineState, input: MachineInput): readonly 
     case "shell.ended":
       onShellReport(state, out, input);
       break;
+    case "spent":
+      learnSpent(state, input);
+      checkBudget(state, out, input);
+      break;
     case "tick":
       expire(state, out);
+      checkBudget(state, out, input);
       break;
     default:
       return unreachable(input);
@@ -197,7 +216,7 @@ function endByExit(state: MachineState, out: MachineOutput[], exit: Exit): void 
   // A person's command goes on without the agent.
   if (turn === null || turn.shell !== null) return;
   const evidence = "exit";
-  if (turn.abortedAt !== null) finishTurn(state, out, { reason: "aborted", evidence, error: null });
+  if (turn.stop !== null) finishStopped(state, out, { stop: turn.stop, evidence });
   else if (turn.end !== null) finishAsSignalled(state, out, { turn, evidence });
   else if (exit.message !== undefined || (exit.code !== null && exit.code !== 0) || exit.signal !== null) {
     finishTurn(state, out, { reason: "error", evidence, error: exitError(state, exit) });

@@ -1,6 +1,7 @@
 /**
  * What a person, a host or a program asks of a session. Commands enter by one door and are data like everything else.
  */
+import type { BudgetLimits, SessionBudget } from "./budget.ts";
 import type { PermissionMode, StderrExcerpt } from "./events.ts";
 import type { PermissionId, PromptId, QuestionId } from "./ids.ts";
 import type { PermissionRule } from "./resources.ts";
@@ -24,6 +25,8 @@ export interface Prompt {
   readonly prompt_id: PromptId;
   readonly text: string;
   readonly attachments: readonly Attachment[];
+  /** What its turn may use; what it does not name is as the session has it. */
+  readonly budget?: BudgetLimits;
   /** Made by a client that wants its own id on the user message; kept where a dialect has such ids. */
   readonly client_id?: string;
   readonly extras?: PromptExtras;
@@ -74,6 +77,7 @@ export interface SessionChange {
   readonly mode?: string;
   readonly permission_mode?: PermissionMode;
   readonly permission_rules?: readonly PermissionRule[];
+  readonly budget?: SessionBudget;
 }
 
 /** What an agent starts a session with; null for its own choice. */

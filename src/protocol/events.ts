@@ -1,5 +1,6 @@
 /** The universal events, version 1. Wire spelling is the TypeScript type: there is no renaming layer. */
 import { z } from "zod";
+import { BudgetUpdate } from "./budget.ts";
 import { EventId, ItemId, PermissionId, PromptId, QuestionId, SessionId, TurnId } from "./id-schemas.ts";
 import { Item } from "./items.ts";
 import { permissionModes } from "./permission-modes.ts";
@@ -270,6 +271,7 @@ export const Draft = z.discriminatedUnion("type", [
     type: z.literal("usage.updated"),
     data: z.object({ step: UsageStep.nullable(), turn: UsageTotal, session: UsageTotal }),
   }),
+  z.object({ type: z.literal("budget.updated"), data: BudgetUpdate }),
   z.object({
     type: z.literal("error"),
     data: z.object({

@@ -1,5 +1,6 @@
 /** The vocabulary: everything Franca says and takes, in one import. */
 export * from "./agents.ts";
+export * from "./budget.ts";
 export * from "./commands.ts";
 export * from "./errors.ts";
 export * from "./events.ts";

@@ -1,5 +1,6 @@
 /** Resource bodies of the universal API: camelCase, validated at the boundary, shared by server, SDK and CLI. */
 import { z } from "zod";
+import { BudgetLimits, Price, SessionBudget } from "./budget.ts";
 import {
   EndReason,
   Permission,
@@ -91,6 +92,7 @@ export const CreateSession = z.strictObject({
   parentId: z.string().min(1).max(256).optional(),
   archivedAt: z.iso.datetime().nullable().optional(),
   finishTodos: FinishTodos.optional(),
+  budget: SessionBudget.optional(),
   nativeSessionId: z.string().min(1).optional(),
 });
 export type CreateSession = z.infer<typeof CreateSession>;
@@ -106,6 +108,8 @@ export const UpdateSession = z.strictObject({
   metadata: Metadata.optional(),
   /** Put away by a person, and brought back with null. */
   archivedAt: z.iso.datetime().nullable().optional(),
+  /** Each of the two parts that is given replaces the former one. */
+  budget: SessionBudget.optional(),
 });
 export type UpdateSession = z.infer<typeof UpdateSession>;
 
@@ -137,6 +141,7 @@ export const SendMessage = z.strictObject({
   message: z.string(),
   attachments: z.array(SentAttachment).max(100).optional(),
   delivery: z.enum(["queue", "steer"]).optional(),
+  budget: BudgetLimits.optional(),
 });
 export type SendMessage = z.infer<typeof SendMessage>;
 
@@ -300,10 +305,34 @@ export type EventPage = z.infer<typeof EventPage>;
 export const NativePage = z.object({ lines: z.array(NativeLine).readonly(), hasMore: z.boolean() });
 export type NativePage = z.infer<typeof NativePage>;
 
-/** What was used on one day, or by one agent: `key` is the day (`2026-11-17`) or the agent. */
-export const UsageRow = z.object({ key: z.string(), turns: z.number().int(), usage: UsageTotal });
+export const UsageBy = z.enum(["day", "agent", "model", "folder"]);
+export type UsageBy = z.infer<typeof UsageBy>;
+
+/** What was used on one day, by one agent or model, or in one folder: `key` is the day (`2026-11-17`) or the name. */
+export const UsageRow = z.object({
+  key: z.string(),
+  turns: z.number().int(),
+  steps: z.number().int(),
+  toolCalls: z.number().int(),
+  timeMs: z.number(),
+  /** As the agents report it. */
+  usage: UsageTotal,
+  /** In US dollars, for tokens that the agents gave no price for, by the price table; null where there are none. */
+  estimatedUsd: z.number().nullable(),
+  /** Models without a price: their tokens are in no cost. */
+  unknownPrices: z.array(z.string()).readonly(),
+});
 export type UsageRow = z.infer<typeof UsageRow>;
 export const UsageList = z.object({ rows: z.array(UsageRow).readonly() });
+
+/** One model's price, and where it is from. */
+export const PriceRow = Price.extend({
+  model: z.string(),
+  from: z.enum(["table", "own"]),
+  /** Of the table's prices: when they were read. */
+  date: z.string().optional(),
+});
+export type PriceRow = z.infer<typeof PriceRow>;
 export type UsageList = z.infer<typeof UsageList>;
 
 export const Health = z.object({

@@ -139,6 +139,7 @@ function isPreliminary(event: UniversalEvent): boolean {
     case "question.resolved":
     case "todo.updated":
     case "usage.updated":
+    case "budget.updated":
       return false;
     default:
       return unreachable(event);

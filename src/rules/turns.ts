@@ -32,7 +32,7 @@ export const turnRules: readonly Rule<UniversalEvent>[] = [
   },
   {
     id: "universal.turn-reason",
-    says: "`turn.ended` fits its evidence: reason `error` has an error, a restart interrupts, a watchdog is an error or an abort.",
+    says: "`turn.ended` fits its evidence: reason `error` has an error, a restart interrupts, a watchdog is an error, an abort or a budget.",
     check: turnReason,
   },
   {
@@ -188,7 +188,7 @@ function turnReason(): Checker<UniversalEvent> {
       const out: string[] = [];
       if (reason === "error" && error === undefined) out.push("reason error without an error");
       if (evidence === "restart" && reason !== "interrupted") out.push(`evidence restart with reason ${reason}`);
-      if (evidence === "watchdog" && reason !== "error" && reason !== "aborted") {
+      if (evidence === "watchdog" && !["error", "aborted", "budget"].includes(reason)) {
         out.push(`evidence watchdog with reason ${reason}`);
       }
       return out;

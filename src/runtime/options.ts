@@ -3,6 +3,7 @@ import type { Adapter } from "../core/adapter.ts";
 import type { InProcessAgent } from "../core/in-process.ts";
 import type { Proposal, TurnPolicy } from "../core/input.ts";
 import type { Snapshot } from "../core/snapshot.ts";
+import type { BudgetConfig } from "../protocol/budget.ts";
 import type { SessionId, TurnId } from "../protocol/ids.ts";
 
 import type { Logger } from "./logger.ts";
@@ -27,6 +28,8 @@ export interface RuntimeOptions {
   readonly version: string;
   /** Defaults for sessions that choose nothing else. */
   readonly policy?: Partial<TurnPolicy>;
+  /** Budgets of sessions that set none, and of all sessions in a day. */
+  readonly budgets?: BudgetConfig;
   /** Names of our environment passed on to agents besides the usual ones. */
   readonly passEnv?: readonly string[];
   /** Our own token, never to be stored or logged. */

@@ -1,4 +1,5 @@
 /** Sends a prompt and follows its turn across cuts: nothing is lost, nothing comes twice, and the prompt runs once. */
+import type { BudgetLimits } from "../protocol/budget.ts";
 import type { EndReason, ErrorInfo, UniversalEvent } from "../protocol/events.ts";
 import type { SentAttachment } from "../protocol/resources.ts";
 import type { FetchAnswer } from "./fetch.ts";
@@ -12,6 +13,8 @@ export interface PromptOptions {
   readonly delivery?: "queue" | "steer" | undefined;
   /** A prompt sent again with the same key is not run again. */
   readonly idempotencyKey?: string | undefined;
+  /** What its turn may use; at the limit it is stopped with reason `budget`. */
+  readonly budget?: BudgetLimits | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -164,11 +167,11 @@ export async function sendPrompt({
   options,
   query = { include_raw: undefined },
 }: PromptRequest): Promise<{ promptId: string; response: FetchAnswer }> {
-  const { attachments, delivery, idempotencyKey, signal } = options;
+  const { attachments, delivery, budget, idempotencyKey, signal } = options;
   const response = await http.request(path, {
     method: "POST",
     query,
-    body: { message: text, attachments, delivery },
+    body: { message: text, attachments, delivery, budget },
     headers: { "idempotency-key": idempotencyKey },
     signal,
   });

@@ -14,6 +14,7 @@ import type {
   SessionList,
   SessionSummary,
   TrustList,
+  UsageBy,
   UsageList,
   UsageRow,
 } from "../protocol/resources.ts";
@@ -59,7 +60,7 @@ export interface CreateOptions extends Omit<CreateSession, "agent"> {
 const PAGE = 1_000;
 
 export interface UsageQuery {
-  readonly by: "day" | "agent";
+  readonly by: UsageBy;
   /** How many days back, today included; 30 when absent. */
   readonly days?: number;
   /** How far the caller's clock is ahead of UTC; 0 when absent. */
@@ -98,7 +99,7 @@ export interface Client {
   readonly makeLoginCode: () => Promise<LoginCode>;
   /** Logs out all pages. */
   readonly revokeLogins: () => Promise<void>;
-  /** Tokens and cost of all stored sessions, one row per day or per agent. */
+  /** Tokens and cost of all stored sessions, one row per day, agent, model or folder. */
   readonly usage: (query: UsageQuery) => Promise<readonly UsageRow[]>;
   /** Prometheus' text. */
   readonly metrics: () => Promise<string>;

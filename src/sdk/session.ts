@@ -65,7 +65,7 @@ export interface Session {
   readonly delete: () => Promise<void>;
 }
 
-const PROMPT = ["attachments", "delivery", "idempotencyKey", "signal"];
+const PROMPT = ["attachments", "delivery", "budget", "idempotencyKey", "signal"];
 const ASK = [...PROMPT, "abortTurn", "includeRaw"];
 const RUN = [...ASK, "onPermission", "onQuestion", "onEvent"];
 

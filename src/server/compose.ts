@@ -10,6 +10,7 @@ import { type BuiltinSettings, createBuiltinAgent, historyFrom, removeOutputs } 
 import { MOCK } from "../core/default-agent.ts";
 import { defined } from "../core/defined.ts";
 import { createMock } from "../mock/index.ts";
+import type { BudgetConfig } from "../protocol/budget.ts";
 import { ApiError } from "../protocol/errors.ts";
 import type { FinishTodos } from "../protocol/resources.ts";
 import type { WebhookTable } from "../protocol/webhooks.ts";
@@ -31,7 +32,6 @@ import { type ConnectionLimits, createHttpServer, type Surface } from "./http/se
 import { openMetrics } from "./metrics.ts";
 import { openCodeSurface } from "./opencode/index.ts";
 import { type Address, openPlugged } from "./session-plugins.ts";
-import { openUsage } from "./usage.ts";
 import { version } from "./version.ts";
 
 const MAX_BODY_BYTES = 10 * 1024 * 1024;
@@ -46,6 +46,7 @@ export interface RuntimeSettings {
   readonly passEnv: readonly string[];
   readonly trustedFolders?: readonly string[];
   readonly finishTodos?: FinishTodos;
+  readonly budgets?: BudgetConfig;
   /** The agent of sessions that name none; absent or null: as chosen before, else the only one that can run. */
   readonly defaultAgent?: string | null;
   readonly builtin?: BuiltinSettings;
@@ -108,6 +109,7 @@ export async function openRuntime(options: OpenRuntime): Promise<Sessions> {
     role,
     version,
     passEnv,
+    budgets: options.budgets ?? {},
     trustedFolders: options.trustedFolders ?? [],
     store: store === "memory" ? { kind: "memory" } : { kind: "sqlite", folder: data, durability },
     toolsFolder: process.env.FRANCA_TOOLS ?? join(data, "tools"),
@@ -169,7 +171,6 @@ export async function openDaemon(options: DaemonOptions): Promise<Daemon> {
       context: {
         sessions,
         metrics,
-        usage: openUsage({ sessions, signal: stopped.signal }),
         webhooks,
         logins,
         prove: (nonce, login) => proved({ token, nonce, login, logins, port: listening.port }),

@@ -144,6 +144,7 @@ function shorten(answer: unknown): unknown {
 
 const FIXED: readonly [RegExp, string][] = [
   [/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/g, "2026-11-16T09:30:00.000Z"],
+  [/"timeMs":\d+/g, '"timeMs":1200'],
   [/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, "1c5d5f0e-52a3-4b52-9c3c-0d7b9b1e6a11"],
   [/"(code|credential)":"[\w-]{20,}"/g, '"$1":"Q2hhbmdlIG1lLCBJIGFtIGFuIGV4YW1wbGU"'],
   [/"port":\d+,"proof":"[0-9a-f]{64}"/g, `"port":7717,"proof":"${"5e".repeat(32)}"`],

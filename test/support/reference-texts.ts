@@ -36,6 +36,8 @@ export const meanings: Readonly<Record<EventType, string>> = {
   "todo.updated": "The agent's plan, whole.",
   "usage.updated":
     "Tokens and cost: of one model step at its end (or null when only totals changed), and the totals of the turn and the session. `input` excludes cache, `output` excludes reasoning, for every agent.",
+  "budget.updated":
+    "A [budget](budgets.md) is used to 80 % (`warned`), or used up (`reached`): then the turn is stopped with reason `budget`, unless it was about to end by itself. Each is sent once, and only where a budget is set.",
   error:
     "Something went wrong. An error that is not `fatal` does not end the turn. A turn that ends with reason `error` has exactly one fatal error before its end: the one that the agent reported, or ours for a crash or a watchdog.",
   "agent.unparsed":
@@ -77,5 +79,12 @@ export const examples: Readonly<Partial<Record<EventType, UniversalEvent>>> = {
       inputs: { natural: true, waiting: { requests: 0, queued: 0, background: 0 } },
     },
     cause: { line: 40, rule: "turn.settlement" },
+  },
+  "budget.updated": {
+    ...envelope(36),
+    turn_id: turnId(session, 1),
+    type: "budget.updated",
+    data: { scope: "prompt", kind: "cost", limit: 0.5, used: 0.41, state: "warned" },
+    cause: { line: 44, rule: "turn.budget" },
   },
 };

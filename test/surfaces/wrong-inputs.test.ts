@@ -51,6 +51,25 @@ const api: readonly Refused[] = [
   { call: "POST /v1/sessions", body: { colour: "red" }, gives: "400 invalid_request", says: /unknown field `colour`/ },
   {
     call: "POST /v1/sessions",
+    body: { budget: { session: { costUsd: -1 } } },
+    gives: "400 invalid_request",
+    says: /`budget.session.costUsd`/,
+  },
+  {
+    call: "POST /v1/sessions",
+    body: { budget: { day: { steps: 1 } } },
+    gives: "400 invalid_request",
+    says: /unknown field `(?:budget.)?day`/,
+  },
+  {
+    call: `POST ${at}/messages`,
+    body: { message: "hi", budget: { tokens: 1.5 } },
+    gives: "400 invalid_request",
+    says: /`budget.tokens`/,
+  },
+  { call: "GET /v1/usage?by=colour", gives: "400 invalid_request", says: /`by`.*"folder"/ },
+  {
+    call: "POST /v1/sessions",
     body: { permissionMode: "yolo" },
     gives: "400 invalid_request",
     says: /`permissionMode`.*"bypass"/,

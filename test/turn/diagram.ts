@@ -7,7 +7,7 @@ const DEPTH = 6;
 function nameOf({ state }: Driver): string {
   const { turn } = state;
   if (turn === null) return "idle";
-  if (turn.abortedAt !== null) return "aborting";
+  if (turn.stop !== null) return "aborting";
   if (turn.end !== null) return "ending";
   return turn.shown;
 }

@@ -235,7 +235,7 @@ export function shapeOf(driver: Driver): string {
     state.started,
     turn === null
       ? null
-      : [turn.activity, turn.shown, turn.end?.reason, turn.settleBy !== null, turn.abortedAt !== null, turn.stopAsked],
+      : [turn.activity, turn.shown, turn.end?.reason, turn.settleBy !== null, turn.stop !== null, turn.stopAsked],
     open.sort(),
     due,
     Math.min(state.queue.length, 3),

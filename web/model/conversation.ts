@@ -1,4 +1,5 @@
 /** A conversation from its events: one fold, for live sessions, for the past, and for recordings without a daemon. */
+import { budgetWords } from "../../src/core/budget-words.ts";
 import type { EventOf, UniversalEvent } from "../../src/protocol/events.ts";
 import { applyItem } from "./conversation-items.ts";
 import { type Conversation, emptyConversation } from "./conversation-state.ts";
@@ -38,6 +39,8 @@ export function applyEvent(conversation: Conversation, event: UniversalEvent): v
     case "error":
       if (!event.data.fatal) note(conversation, event, { label: event.data.message, detail: event.data.code ?? "" });
       return;
+    case "budget.updated":
+      return note(conversation, event, { label: budgetWords(event.data), detail: "" });
     case "agent.unparsed":
       conversation.unparsed += 1;
       return note(conversation, event, { label: "A line of the agent fits no known shape", detail: event.data.error });

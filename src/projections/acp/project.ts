@@ -1,5 +1,7 @@
 /** Universal → ACP: what Franca writes as an agent. A prompt is answered at the end of its turn, after all of it. */
+
 import { AUTH_REQUIRED, INTERNAL_ERROR, stopReasons } from "../../core/acp.ts";
+import { budgetWords } from "../../core/budget-words.ts";
 import { type Fold, unreachable } from "../../core/fold.ts";
 import type { EventOf, SlashCommand, Todo, TurnEnd, UniversalEvent, UsageTotal } from "../../protocol/events.ts";
 import type { Item } from "../../protocol/items.ts";
@@ -53,6 +55,8 @@ function updatesOf(state: Projected, event: Updating): Update[] {
       return onTurnState(state, event);
     case "error":
       return event.data.fatal ? [] : notice(state, { severity: "warning", title: event.data.message });
+    case "budget.updated":
+      return notice(state, { severity: "warning", title: budgetWords(event.data) });
     case "session.started":
       return commandsUpdate(event.data.metadata.commands);
     case "session.ended":

@@ -1,5 +1,6 @@
 /** Universal → Markdown: a session as a document one can read, keep or paste into an issue. */
 
+import { budgetWords } from "../../core/budget-words.ts";
 import { commandOf, titleNames } from "../../core/command.ts";
 import type { Fold } from "../../core/fold.ts";
 import { visible } from "../../core/visible.ts";
@@ -35,6 +36,8 @@ export const markdownFold: Fold<UniversalEvent, string, State> = {
       case "error":
         // The turn ends by a fatal error, and that line has its message.
         return event.data.fatal ? [] : [`**Error:** ${oneLine(event.data.message)}\n\n`];
+      case "budget.updated":
+        return [`*${budgetWords(event.data)}*\n\n`];
       case "turn.ended":
         return [onTurnEnded(event)];
       default:

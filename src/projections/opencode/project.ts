@@ -95,6 +95,7 @@ function render(rendering: Rendering, event: UniversalEvent): void {
     case "error":
       return onError(rendering, event);
     case "agent.unparsed":
+    case "budget.updated":
       // OpenCode has no word for it; the universal log keeps it.
       return;
     default:

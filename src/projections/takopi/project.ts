@@ -1,6 +1,7 @@
 /**
  * Universal → Takopi: `started`, actions, `completed`. One run is one turn, and `completed` is always its last line.
  */
+import { budgetWords } from "../../core/budget-words.ts";
 import { type Fold, unreachable } from "../../core/fold.ts";
 import type { TakopiEvent } from "../../dialects/takopi.ts";
 import type { EventOf, UniversalEvent } from "../../protocol/events.ts";
@@ -106,6 +107,8 @@ function onNote(rendering: Rendering, { run, event }: { run: Run; event: Notable
         ok: false,
         level: "error",
       });
+    case "budget.updated":
+      return warn(rendering, { run, name: "budget", title: budgetWords(event.data) });
     case "agent.unparsed":
       return warn(rendering, { run, name: "unparsed", title: event.data.error });
     default:

@@ -1,5 +1,6 @@
 /** Universal → text for a terminal: the answer as it is written, a line per tool, and a last line with the numbers. */
 
+import { budgetWords } from "../../core/budget-words.ts";
 import type { Fold } from "../../core/fold.ts";
 import { visible } from "../../core/visible.ts";
 import type { EventOf, Tokens, TurnEnd, UniversalEvent } from "../../protocol/events.ts";
@@ -151,6 +152,8 @@ function onRest({ state, event, paint }: Omit<Step, "options">): TextPiece[] {
     case "error":
       // The turn ends by a fatal error, and that line has its message.
       return event.data.fatal ? [] : note(state, `${paint.red("!")} ${clean(event.data.message)}`);
+    case "budget.updated":
+      return note(state, `${paint.yellow("!")} ${budgetWords(event.data)}`);
     case "agent.unparsed":
       return note(state, paint.dim(`! a line of the agent is not known: ${clean(event.data.error)}`));
     case "session.started":

@@ -102,6 +102,13 @@ export const eventFields: { readonly [Type in events.EventType]: Fields<events.D
     turn: "Totals of the turn.",
     session: "Totals of the session.",
   },
+  "budget.updated": {
+    scope: "Whose budget: the prompt's, the session's, or what all sessions, or those of the agent, may use in a day.",
+    kind: "What is limited.",
+    limit: "The limit: US dollars, a count, or milliseconds.",
+    used: "How much of it is used, in the same unit.",
+    state: "`warned` at 80 %, `reached` at the limit. Each is sent once.",
+  },
   error: {
     message: "What went wrong, in words.",
     code: "A stable code, where there is one.",

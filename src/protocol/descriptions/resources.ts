@@ -21,6 +21,8 @@ const changeable: Fields<resources.UpdateSession> = {
   permissionRules: "Answers to permission requests, given before anybody is asked. The last rule that matches counts.",
   metadata: "Anything that a client wants to keep with the session; at most 64 KiB as JSON.",
   archivedAt: "When a person archived the session; null brings it back.",
+  budget:
+    "What each prompt, and the session as a whole, may use: `costUsd`, `tokens`, `steps`, `timeMs`, `toolCalls`. At the limit the turn is stopped with reason `budget`.",
 };
 
 const create: Fields<resources.CreateSession> = {
@@ -92,6 +94,7 @@ export const resourceTypes = {
     attachments:
       "Files on the daemon's machine (`{path, mime?, filename?}`), or their content (`{data, mime, filename?}`, Base64).",
     delivery: "While a turn runs: `queue` waits for its end, `steer` goes into it where the agent can.",
+    budget: "What its turn may use; what is not named is as the session has it.",
   } satisfies Fields<resources.SendMessage>,
   AbortSession: {
     clearQueue: "Also removes the prompts that wait.",
@@ -117,11 +120,16 @@ export const resourceTypes = {
   "SessionSummary.lastEnd": lastEnd,
   "SessionDetail.lastEnd": lastEnd,
   UsageRow: {
-    key: "The day (`2026-11-17`) or the agent.",
-    turns: "How many turns ended.",
-    usage: "Tokens and cost of these turns.",
+    key: "The day (`2026-11-17`), or the name of the agent, the model or the folder.",
+    turns: "How many turns there were.",
+    steps: "How many model calls.",
+    toolCalls: "How many tool calls.",
+    timeMs: "How long the turns took, in milliseconds.",
+    usage: "Tokens and cost of these turns, as the agents reported them.",
+    estimatedUsd: "Cost by the price table, of tokens that the agents gave no price for; null where there is none.",
+    unknownPrices: "Models without a price: their tokens are in no cost.",
   } satisfies Fields<resources.UsageRow>,
-  UsageList: { rows: "One for each day or agent." } satisfies Fields<resources.UsageList>,
+  UsageList: { rows: "One for each day, agent, model or folder." } satisfies Fields<resources.UsageList>,
   SessionDetail: {
     ...summary,
     turnId: "The running turn; null when the session is idle.",

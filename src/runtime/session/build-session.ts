@@ -1,5 +1,6 @@
 /** Builds an open session from its stored state: fold, writer and agent link, connected to each other. */
 import type { Adapter } from "../../core/adapter.ts";
+import { sessionLimits } from "../../core/budget.ts";
 import { defaultPolicy, type TurnPolicy } from "../../core/input.ts";
 import { noRules } from "../../core/permission-rules.ts";
 import { openSession } from "../../core/session.ts";
@@ -84,7 +85,8 @@ export function buildOpenSession(runtime: Runtime, options: BuildOptions): OpenS
   return open;
 }
 
-function policyOf({ options }: Runtime, { adapter, settings: { create } }: BuildOptions): TurnPolicy {
+function policyOf({ options, prices }: Runtime, { adapter, settings: { create } }: BuildOptions): TurnPolicy {
+  const { budgets = {} } = options;
   const keepsRules = adapter.capabilities.permissionRules === true;
   const base: TurnPolicy = { ...defaultPolicy, ...options.policy, askPlugins: options.settle !== undefined };
   return {
@@ -93,6 +95,12 @@ function policyOf({ options }: Runtime, { adapter, settings: { create } }: Build
     unattended: { ...base.unattended, ...create.unattended },
     permissionRules: keepsRules ? noRules : { rules: create.permissionRules ?? [], directory: create.directory ?? "" },
     finishTodos: create.finishTodos ?? base.finishTodos,
+    budgets: {
+      ...sessionLimits(budgets, create.budget),
+      day: budgets.day ?? {},
+      agent: budgets.agents?.[adapter.agent] ?? {},
+      prices: prices.all(),
+    },
   };
 }
 

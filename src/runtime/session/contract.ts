@@ -1,6 +1,7 @@
 /** The one door to sessions: what callers may ask, and what they get back. */
 
 import type { AgentMode } from "../../core/capabilities.ts";
+import type { BudgetLimits } from "../../protocol/budget.ts";
 import type { Ask, Attachment, PermissionReply, PromptExtras } from "../../protocol/commands.ts";
 import type { UniversalEvent } from "../../protocol/events.ts";
 import type { SessionId } from "../../protocol/ids.ts";
@@ -15,16 +16,20 @@ import type {
   SessionFilter,
   SessionSummary,
   UpdateSession,
+  UsageRow,
 } from "../../protocol/resources.ts";
 import type { EventGroup, Follow, Projections } from "../log/contract.ts";
 import type { Damage } from "../log/damage.ts";
 import type { TrustedFolder } from "../trust.ts";
+import type { UsageQuery } from "../usage.ts";
 
 export interface PromptRequest {
   readonly text: string;
   readonly attachments?: readonly Attachment[];
   readonly delivery?: "queue" | "steer";
   readonly idempotencyKey?: string;
+  /** What its turn may use; what it does not name is as the session has it. */
+  readonly budget?: BudgetLimits;
   /** A client's own id for the user message. */
   readonly clientId?: string;
   /** Only for agents that support it; for others the prompt is refused, naming the agents that do. */
@@ -154,6 +159,8 @@ export interface Sessions {
     agent: string,
     options: { readonly directory: string; readonly onLine: (line: unknown) => void },
   ): Promise<AgentServer>;
+  /** What stored sessions used, in rows. */
+  usage(query: UsageQuery): Promise<readonly UsageRow[]>;
   prune(options: { readonly olderThanMs: number }): Promise<readonly SessionId[]>;
   /** Why nothing can be stored at the moment, in a sentence; null when all is well. */
   storageFailure(): string | null;

@@ -77,6 +77,7 @@ async function load(table: OpenSessions, id: SessionId, { runQueue, lost }: Open
     onStored: (stored) => {
       enforceQuota(runtime, stored);
       watchIdle(table, stored);
+      runtime.spending.changed(table.sessions);
     },
     onBroken: (broken, error) => void recoverBroken(table, { open: broken, error }),
   });
@@ -87,6 +88,7 @@ async function load(table: OpenSessions, id: SessionId, { runQueue, lost }: Open
       open.writer.feed({ type: "command", command: { type: "prompt", prompt, delivery } });
     }
   };
+  if (queued.length > 0) await runtime.spending.inform(open);
   if (snapshot.turn !== null) feedQueue();
   try {
     if (lost !== undefined) await open.writer.submit({ type: "disconnected", exit: lost });

@@ -26,6 +26,7 @@ export async function prompt(runtime: Runtime, open: OpenSession, request: Promp
     idempotencyKey: request.idempotencyKey ?? null,
     sequence: open.session.snapshot().sequence,
   });
+  await runtime.spending.inform(open);
   const receipt = { promptId: stored.prompt.prompt_id, fresh, sequence: stored.sequence };
   if (!fresh) return receipt;
   const refusal = await open.writer
@@ -58,6 +59,7 @@ export function promptFrom(runtime: Runtime, open: OpenSession, request: PromptR
     attachments: attachmentsOf(open, attachments),
     ...defined({
       client_id: clientId,
+      budget: request.budget,
       extras: extraNames.every((name) => extras[name] === undefined) ? undefined : extras,
     }),
   };

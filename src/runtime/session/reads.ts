@@ -30,10 +30,11 @@ type Reads = Pick<
   | "storageFailure"
   | "storedBytes"
   | "verify"
+  | "usage"
 >;
 
 export function reads(table: OpenSessions): Reads {
-  const { log, tail, recovered, trust, adapters } = table.runtime;
+  const { log, tail, recovered, trust, adapters, usage } = table.runtime;
   return {
     async list({ limit = SESSIONS, cursor, ...filter } = {}) {
       const open = await readyHere(table);
@@ -64,6 +65,7 @@ export function reads(table: OpenSessions): Reads {
     storageFailure: log.failure,
     storedBytes: log.size,
     verify: log.verify,
+    usage: usage.rows,
     projections: log.projections,
   };
 }

@@ -15,9 +15,12 @@ import { openMemoryLog } from "../log/memory/open.ts";
 import { openSqliteLog } from "../log/sqlite/open.ts";
 import type { Logger } from "../logger.ts";
 import type { RuntimeOptions, SqliteStore } from "../options.ts";
+import { openPrices, type PriceList } from "../prices.ts";
 import { openTrust, type Trust } from "../trust.ts";
+import { openUsage, type UsageReader } from "../usage.ts";
 import { type KeyRing, openKeyRing } from "./keys.ts";
 import { openRuns } from "./process-runs.ts";
+import { openSpending, type Spending } from "./spending.ts";
 import { openStepScheduler, type StepScheduler } from "./step-scheduler.ts";
 
 const IDLE_MS = 600_000;
@@ -32,6 +35,9 @@ export interface Runtime {
   readonly binaries: Binaries;
   readonly trust: Trust;
   readonly keys: KeyRing;
+  readonly prices: PriceList;
+  readonly usage: UsageReader;
+  readonly spending: Spending;
   readonly models: Models;
   readonly runs: Runs;
   readonly guard: Guard;
@@ -41,6 +47,8 @@ export interface Runtime {
   readonly logger: Logger;
   /** Sessions that a dead owner left, with their last sequence from before they were recovered. */
   readonly recovered: Map<SessionId, number>;
+  /** Aborted when this runtime closes. */
+  readonly stopped: AbortController;
   closed: boolean;
 }
 
@@ -51,6 +59,11 @@ export function startRuntime(options: RuntimeOptions): Runtime {
   const guard = openGuard(logger);
   const online = options.adapters.filter((adapter) => !adapter.offline);
   const directory = options.directory ?? process.cwd();
+  const tail = openTail(log);
+  const prices = openPrices({ folder: store.kind === "memory" ? null : store.folder });
+  const { followAll } = tail;
+  const stopped = new AbortController();
+  const usage = openUsage({ followAll, position: log.position, prices: prices.all, signal: stopped.signal });
   const binaries = openBinaries({
     toolsFolder: options.toolsFolder,
     environment: process.env,
@@ -62,7 +75,11 @@ export function startRuntime(options: RuntimeOptions): Runtime {
     options,
     adapters: new Map(online.map((adapter) => [adapter.agent, adapter])),
     log,
-    tail: openTail(log),
+    tail,
+    stopped,
+    prices,
+    usage,
+    spending: openSpending({ budgets: options.budgets ?? {}, usage, logger }),
     scheduler: openStepScheduler(),
     pool: openPool(),
     binaries,

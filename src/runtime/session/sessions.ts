@@ -56,6 +56,8 @@ function recoverRegularly(table: OpenSessions): NodeJS.Timeout {
 async function close(table: OpenSessions, timer: NodeJS.Timeout | null): Promise<void> {
   const { runtime } = table;
   runtime.closed = true;
+  runtime.spending.close();
+  runtime.stopped.abort();
   if (timer !== null) clearInterval(timer);
   runtime.models.close();
   await stopAll(table);

@@ -1,4 +1,5 @@
 /** The update command: title, model, variant, mode and permission mode of an open session. */
+import { sessionLimits } from "../../core/budget.ts";
 import { defined } from "../../core/defined.ts";
 import type { SessionChange } from "../../protocol/commands.ts";
 import type { UpdateSession } from "../../protocol/resources.ts";
@@ -13,7 +14,9 @@ export interface Updating {
 
 export async function update(runtime: Runtime, open: OpenSession, { asked, standIn }: Updating): Promise<void> {
   refuseEnded(open);
-  const { title, model, variant, agentMode, permissionMode, permissionRules } = asked;
+  const { title, model, variant, agentMode, permissionMode, permissionRules, budget } = asked;
+  const { create } = open.settings;
+  const budgets = budget === undefined ? undefined : { ...create.budget, ...budget };
   const change: SessionChange = defined({
     title,
     model,
@@ -21,11 +24,15 @@ export async function update(runtime: Runtime, open: OpenSession, { asked, stand
     mode: agentMode,
     permission_mode: permissionMode,
     permission_rules: permissionRules,
+    budget: budgets === undefined ? undefined : sessionLimits(runtime.options.budgets ?? {}, budgets),
   });
   checkChange(open, change);
   checkRules(open.adapter, { ...open.settings.create, ...asked });
   // The next start of the agent uses the same settings.
-  const settings = { ...open.settings, create: { ...open.settings.create, ...asked } };
+  const settings = {
+    ...open.settings,
+    create: { ...create, ...asked, ...defined({ budget: budgets }) },
+  };
   await runtime.log.changeSettings(open.id, settings);
   open.settings = settings;
   await open.writer.command(defined({ type: "set", change, standIn: standIn || undefined }));

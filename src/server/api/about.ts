@@ -1,6 +1,7 @@
 /** Routes about the daemon itself: health and metrics. */
 import { z } from "zod";
-import { Health, UsageList } from "../../protocol/resources.ts";
+import { usageCsv } from "../../core/usage-csv.ts";
+import { Health, UsageBy, UsageList } from "../../protocol/resources.ts";
 import { everySession } from "../../runtime/session/every-session.ts";
 import { defineRoute, json, type Route } from "../http/route.ts";
 import { integer } from "./query.ts";
@@ -73,20 +74,28 @@ const usage = defineRoute({
   doc: {
     id: "usage",
     tag: "Daemon",
-    summary: "Tokens and cost by day or by agent",
-    description: "Of all sessions that are stored. Days are those of the caller's clock.",
+    summary: "Tokens and cost by day, agent, model or folder",
+    description:
+      "Of all sessions that are stored. Days are those of the caller's clock. A turn counts on the day on which it " +
+      "began. With `format=csv` the answer is a table as text.",
     errors: [],
     answers: "json",
   },
   query: z.strictObject({
-    by: z.enum(["day", "agent"]).describe("One row per day, or one per agent."),
+    by: UsageBy.describe("One row per day, agent, model or folder."),
     days: integer({ min: 1, max: MOST_DAYS }).default(30).describe("How many days back, today included."),
     offsetMinutes: integer({ min: -MOST_MINUTES, max: MOST_MINUTES })
       .default(0)
       .describe("How far the caller's clock is ahead of UTC."),
+    format: z.enum(["json", "csv"]).default("json").describe("What the answer is written in."),
   }),
   answer: UsageList,
-  handle: async ({ usage, query }) => json({ rows: await usage.read(query) }),
+  handle: async ({ sessions, query }) => {
+    const { format, ...asked } = query;
+    const rows = await sessions.usage(asked);
+    if (format === "json") return json({ rows });
+    return { type: "text", text: usageCsv(rows), contentType: "text/csv; charset=utf-8" };
+  },
 });
 
 export const aboutRoutes: readonly Route[] = [health, usage, metrics];

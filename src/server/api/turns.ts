@@ -172,7 +172,7 @@ const rejectQuestion = defineRoute({
 });
 
 async function prompt(call: Call<unknown, z.infer<typeof SendMessage>>): Promise<PromptReceipt> {
-  const { message, attachments, delivery } = call.body;
+  const { message, attachments, delivery, budget } = call.body;
   if (message.trim() === "" && (attachments ?? []).length === 0) {
     throw new ApiError("invalid_request", "The message is empty: write what the agent shall do.");
   }
@@ -180,7 +180,7 @@ async function prompt(call: Call<unknown, z.infer<typeof SendMessage>>): Promise
   const kept = attachments === undefined ? undefined : await keep(call, attachments);
   const request: PromptRequest = {
     text: message,
-    ...defined({ attachments: kept, delivery, idempotencyKey: key ?? undefined }),
+    ...defined({ attachments: kept, delivery, budget, idempotencyKey: key ?? undefined }),
   };
   return call.sessions.prompt(sessionOf(call), request);
 }

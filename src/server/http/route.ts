@@ -11,14 +11,12 @@ import type { Logger } from "../../runtime/logger.ts";
 import type { Sessions } from "../../runtime/session/contract.ts";
 import type { Webhooks } from "../../runtime/webhooks/webhooks.ts";
 import type { Metrics } from "../metrics.ts";
-import type { UsageReader } from "../usage.ts";
 import type { Logins } from "./logins.ts";
 
 /** What every route may use. */
 export interface ServerContext {
   readonly sessions: Sessions;
   readonly metrics: Metrics;
-  readonly usage: UsageReader;
   readonly webhooks: Webhooks;
   readonly logins: Logins;
   /** What shows a client that this daemon knows the token, and a page that it knows its credential; null if not. */
