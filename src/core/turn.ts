@@ -118,16 +118,7 @@ export function stepMachine(state: MachineState, input: MachineInput): readonly 
       if (!state.started) onOpened(state, out, input);
       break;
     case "heard":
-      state.heardAt = state.at;
-      // In a recording the next process needs no announcement: it is there when it speaks.
-      if (state.recorded && state.connection === "closed") state.connection = "open";
-      for (const report of input.reports) {
-        if (state.ended) break;
-        state.hostLine = report.host ?? input.host ?? null;
-        onReport(state, out, report);
-        checkBudget(state, out, report);
-      }
-      state.hostLine = null;
+      onHeard(state, out, input);
       break;
     case "command":
       if (!state.ended) onCommand(state, out, input.command);
@@ -173,6 +164,23 @@ export function stepMachine(state: MachineState, input: MachineInput): readonly 
       return unreachable(input);
   }
   return out;
+}
+
+function onHeard(
+  state: MachineState,
+  out: MachineOutput[],
+  { reports, host = null }: Extract<MachineInput, { type: "heard" }>,
+): void {
+  state.heardAt = state.at;
+  // In a recording the next process needs no announcement: it is there when it speaks.
+  if (state.recorded && state.connection === "closed") state.connection = "open";
+  for (const report of reports) {
+    if (state.ended) break;
+    state.hostLine = report.host ?? host;
+    onReport(state, out, report);
+    checkBudget(state, out, report);
+  }
+  state.hostLine = null;
 }
 
 function onOpened(
