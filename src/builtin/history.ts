@@ -5,7 +5,7 @@
 import type { Fold } from "../core/fold.ts";
 import { parseJson } from "../core/json.ts";
 import { isShellMessage } from "../core/unheard.ts";
-import type { Todo, UniversalEvent } from "../protocol/events.ts";
+import type { MessagePlace, Todo, UniversalEvent } from "../protocol/events.ts";
 import type { ContentPart, Item } from "../protocol/items.ts";
 import { type AssistantParts, type Entry, type ToolAnswer, userEntryId } from "./conversation.ts";
 import type { Remembered } from "./permission/permissions.ts";
@@ -39,6 +39,8 @@ type Pending = { readonly type: "draft"; readonly draft: Draft } | { readonly ty
 interface State {
   readonly history: History;
   pending: Pending[];
+  /** The log's ids of users' messages, by their entries. */
+  readonly userMessages: Map<string, string>;
   /** Entries when the turn began: a turn that is still open is not history. */
   mark: { readonly entries: readonly Entry[]; readonly users: number } | null;
 }
@@ -56,7 +58,7 @@ export const startHistory = (): History => ({
 const NOT_ANSWERED = "The tool did not finish: the turn was interrupted.";
 
 export const historyFold: Fold<UniversalEvent, never, State> = {
-  start: () => ({ history: startHistory(), pending: [], mark: null }),
+  start: () => ({ history: startHistory(), pending: [], userMessages: new Map(), mark: null }),
   step(state, event) {
     read(state, event);
     return [];
@@ -100,6 +102,9 @@ function read(state: State, event: UniversalEvent): void {
       return;
     case "item.completed":
       onItem(state, event.data.item);
+      return;
+    case "session.updated":
+      if (event.data.removed !== undefined) forget(state, event.data.removed);
       return;
     case "usage.updated":
       onUsage(state, event.data.step);
@@ -148,7 +153,16 @@ function onUser(state: State, item: Item): void {
     .filter((one) => one !== "")
     .join("\n");
   const entry: Entry = { type: "user", id: userEntryId(history.users), text, parts: [] };
+  if (item.message_id !== null) state.userMessages.set(entry.id, item.message_id);
   state.pending.push({ type: "entry", entry });
+}
+
+/** A person took it back: the model shall not know of it. */
+function forget(state: State, places: readonly MessagePlace[]): void {
+  settle(state, { keepBroken: true });
+  const names = new Set(places.map(({ message_id }) => message_id));
+  const isKept = ({ id }: Entry): boolean => !names.has(state.userMessages.get(id) ?? id);
+  state.history.entries = state.history.entries.filter(isKept);
 }
 
 function userText(part: ContentPart): string {

@@ -26,6 +26,11 @@ export interface Capabilities {
   readonly permissionModes: readonly PermissionMode[];
   /** It branches off before any message, not only at the end of a conversation. */
   readonly forkAt?: boolean;
+  /**
+   * The host may take its conversation back: started again, it goes on without the messages that were removed from the
+   * log. (An agent that takes back by itself has `revert` in `asks`.)
+   */
+  readonly rewind?: boolean;
   /** It takes permission rules and keeps them itself. */
   readonly permissionRules?: boolean;
   /** What may be asked of it beside turns; nothing when absent. */

@@ -19,7 +19,15 @@ import {
   stopAgent,
   stopTurn,
 } from "./lifecycle.ts";
-import { emit, type MachineOutput, type MachineState, type OpenRequest, ours, STAND_IN } from "./machine-state.ts";
+import {
+  emit,
+  type MachineOutput,
+  type MachineState,
+  type OpenRequest,
+  ours,
+  REWOUND,
+  STAND_IN,
+} from "./machine-state.ts";
 import { resolvePermission, resolveQuestion } from "./requests.ts";
 import { onShell } from "./shell.ts";
 import { withUnheard } from "./unheard.ts";
@@ -47,6 +55,11 @@ export function onCommand(state: MachineState, out: MachineOutput[], command: Co
     case "ask":
       state.asks.add(command.ask_id);
       return sendCommand(state, out, { command, prompt: null });
+    case "revert": {
+      const { revert, removed } = command;
+      state.known.set("revert", JSON.stringify(revert));
+      return emit(state, out, { type: "session.updated", data: { revert, ...defined({ removed }) } }, ours(REWOUND));
+    }
     case "stop_continuing":
       return stopContinuing(state, out);
     case "terminate":

@@ -223,6 +223,8 @@ export function emit(state: MachineState, out: MachineOutput[], draft: Draft, op
   });
 }
 
+/** The rule on what the host takes back. */
+export const REWOUND = "session.rewound";
 /** The rule on a title that nobody chose. */
 export const STAND_IN = "title.stand_in";
 

@@ -2,7 +2,7 @@
  * What a person, a host or a program asks of a session. Commands enter by one door and are data like everything else.
  */
 import type { BudgetLimits, SessionBudget } from "./budget.ts";
-import type { PermissionMode, StderrExcerpt } from "./events.ts";
+import type { MessagePlace, PermissionMode, Revert, StderrExcerpt } from "./events.ts";
 import type { PermissionId, PromptId, QuestionId } from "./ids.ts";
 import type { PermissionRule } from "./resources.ts";
 
@@ -112,6 +112,11 @@ export type Command =
   /** A command that the person typed. `client_id`: a client's own id for its user message. */
   | { readonly type: "shell"; readonly command: string; readonly client_id?: string }
   | { readonly type: "ask"; readonly ask_id: string; readonly ask: Ask }
+  /**
+   * The host takes the conversation back, for agents that do not do it themselves: from a message on (`revert`), for
+   * good (`removed`), or not any more.
+   */
+  | { readonly type: "revert"; readonly revert: Revert | null; readonly removed?: readonly MessagePlace[] }
   | { readonly type: "stop_continuing" }
   | {
       readonly type: "terminate";

@@ -9,6 +9,7 @@ export const capabilities: Capabilities = {
   steer: true,
   resume: true,
   fork: true,
+  rewind: true,
   compact: true,
   images: true,
   systemPrompt: true,

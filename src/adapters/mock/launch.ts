@@ -19,6 +19,7 @@ export const capabilities: Capabilities = {
   subagents: true,
   reasoning: true,
   cost: true,
+  rewind: true,
   permissionModes: ["default", "plan", "acceptEdits", "bypass"],
   set: ["model", "mode", "permission_mode"],
 };

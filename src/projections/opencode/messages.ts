@@ -10,6 +10,7 @@ import {
   type Conversation,
   eventId,
   makeId,
+  noteMessage,
   type OpenMessage,
   ownId,
   type Rendering,
@@ -79,6 +80,7 @@ export function openMessage(
   };
   conversation.user = parentID;
   conversation.message = message;
+  noteMessage(rendering, { conversation, id: message.id, logged: null });
   const info = describeAssistant(state, { conversation, message, end: null });
   out.push({ id: eventId(rendering), type: "message.updated", properties: { sessionID: conversation.id, info } });
   return message;
@@ -134,6 +136,7 @@ export function emitUser(
   const id = kept ?? makeId(rendering, "msg", `${item.item_id}:user`);
   const own = ownId(state, { prefix: "prt", id: item.native_item_id });
   conversation.user = id;
+  noteMessage(rendering, { conversation, id, logged: item.message_id });
   const info = describeUser(state, { conversation, id, created: ms });
   out.push({ id: eventId(rendering), type: "message.updated", properties: { sessionID: conversation.id, info } });
   // What the governor or the agent's own machinery writes for the model is not shown as a person's words.

@@ -2,6 +2,7 @@
 import { COPIED } from "../../core/copied-history.ts";
 import { defined } from "../../core/defined.ts";
 import { type Fold, unreachable } from "../../core/fold.ts";
+import { REWOUND } from "../../core/machine-state.ts";
 import type { OpenCodeEvent } from "../../dialects/opencode.ts";
 import type { EventOf, MessagePlace, Revert, UniversalEvent } from "../../protocol/events.ts";
 import type { Item } from "../../protocol/items.ts";
@@ -123,7 +124,8 @@ function onSessionStarted(rendering: Rendering, { data }: EventOf<"session.start
 function onSessionUpdated(rendering: Rendering, { data }: EventOf<"session.updated">): void {
   const { state } = rendering;
   const root = rootOf(rendering);
-  for (const place of data.removed ?? []) emitRemoved(rendering, place);
+  const removed = rendering.event.cause.rule === REWOUND ? rewound(state, data.removed ?? []) : (data.removed ?? []);
+  for (const place of removed) emitRemoved(rendering, place);
   const changed = data.revert !== undefined || data.share !== undefined;
   const shown = data.agent ?? data.title ?? data.model ?? data.mode ?? data.permission_mode ?? data.variant;
   if (data.agent !== undefined) state.agent = data.agent;
@@ -136,7 +138,7 @@ function onSessionUpdated(rendering: Rendering, { data }: EventOf<"session.updat
   if (data.mode !== undefined) root.agent = data.mode;
   if (data.permission_mode === PLAN) root.agent = PLAN;
   else if (data.permission_mode !== undefined && root.agent === PLAN) root.agent = data.mode ?? null;
-  if (data.revert !== undefined) state.revert = data.revert === null ? null : revertAs(data.revert);
+  if (data.revert !== undefined) state.revert = data.revert === null ? null : revertAs(state, data.revert);
   if (data.share !== undefined) state.share = data.share;
   if (changed || shown !== undefined) emitSession(rendering, { conversation: root, type: "session.updated" });
 }
@@ -144,8 +146,16 @@ function onSessionUpdated(rendering: Rendering, { data }: EventOf<"session.updat
 /** The mode in which an agent looks and changes nothing: OpenCode has it as an agent of its own. */
 const PLAN = "plan";
 
-function revertAs({ message_id: messageID, native_item_id: partID, snapshot, diff }: Revert) {
+function revertAs({ recent }: State, { message_id, native_item_id: partID, snapshot, diff }: Revert) {
+  const messageID = recent.find(({ logged }) => logged === message_id)?.id ?? message_id;
   return defined({ messageID, partID, snapshot, diff });
+}
+
+/** The host takes back everything from a message of the user's on: these are the messages that are gone with it. */
+function rewound({ recent }: State, places: readonly MessagePlace[]): MessagePlace[] {
+  const names = new Set(places.map(({ message_id }) => message_id));
+  const first = recent.findIndex(({ logged }) => logged !== null && names.has(logged));
+  return first < 0 ? [] : recent.splice(first).map(({ id }) => ({ message_id: id }));
 }
 
 function emitRemoved(rendering: Rendering, { message_id: messageID, native_item_id: partID }: MessagePlace): void {

@@ -135,6 +135,8 @@ export interface State {
   readonly results: Map<string, string>;
   /** Open requests: our id to OpenCode's. */
   readonly requests: Map<string, { readonly id: string; readonly session: string }>;
+  /** The session's latest messages, and the ids that the log has for those of the user: they may be taken back. */
+  readonly recent: { readonly id: string; readonly logged: string | null }[];
   /** A fork begins with copies of its origin's messages: these have ids of their own, and change no file. */
   copying: boolean;
   readonly turn: {
@@ -178,6 +180,7 @@ export const start = (options: OpenCodeOptions): State => ({
   tools: new Map(),
   results: new Map(),
   requests: new Map(),
+  recent: [],
   copying: false,
   turn: {
     errors: [],
@@ -197,6 +200,18 @@ export interface Rendering {
   readonly event: UniversalEvent;
   readonly ms: number;
   readonly out: OpenCodeEvent[];
+}
+
+/** How many of the latest messages can be taken back. */
+const RECENT = 200;
+
+export function noteMessage(
+  { state }: Rendering,
+  { conversation, id, logged }: { conversation: Conversation; id: string; logged: string | null },
+): void {
+  if (conversation.key !== ROOT || state.recent.some((known) => known.id === id)) return;
+  state.recent.push({ id, logged });
+  if (state.recent.length > RECENT) state.recent.shift();
 }
 
 export const ROOT = "";

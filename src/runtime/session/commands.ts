@@ -9,6 +9,7 @@ import type { OpenSession, OpenSessions } from "./open-session.ts";
 import { withSession } from "./open-sessions.ts";
 import { prompt } from "./prompt.ts";
 import { refuseEnded } from "./refusals.ts";
+import { markRevert } from "./rewind.ts";
 import { sideRequest } from "./side-requests.ts";
 import { abort, answer, compact, dropQueued, shell, terminate } from "./turn-commands.ts";
 import { update } from "./update.ts";
@@ -27,6 +28,7 @@ type Commands = Pick<
   | "shell"
   | "fork"
   | "sideRequest"
+  | "revert"
   | "stopContinuing"
   | "notice"
   | "terminate"
@@ -50,6 +52,7 @@ export function commands(table: OpenSessions): Commands {
     shell: (id, command, { clientId } = {}) => on(id, (open) => shell(runtime, open, { command, clientId })),
     fork: (id, into, { at } = {}) => on(id, (open) => forkSession(table, open, { into, at })),
     sideRequest: (id, request) => on(id, (open) => sideRequest(runtime, open, request)),
+    revert: (id, mark) => on(id, (open) => markRevert(open, mark)),
     stopContinuing: (id) => on(id, stopContinuing),
     notice: (id, notice) => on(id, async (open) => open.writer.feed({ type: "notice", ...notice })),
     terminate: (id) => on(id, terminate),

@@ -3,7 +3,7 @@
 import type { AgentMode } from "../../core/capabilities.ts";
 import type { BudgetLimits } from "../../protocol/budget.ts";
 import type { Ask, Attachment, PermissionReply, PromptExtras } from "../../protocol/commands.ts";
-import type { UniversalEvent } from "../../protocol/events.ts";
+import type { Revert, UniversalEvent } from "../../protocol/events.ts";
 import type { SessionId } from "../../protocol/ids.ts";
 import type {
   AgentSummary,
@@ -111,6 +111,11 @@ export interface Sessions {
   fork(id: SessionId, into: SessionId, options?: { readonly at?: string }): Promise<void>;
   /** Resolves with the agent's own answer; what it changed in the session is in the log by then. */
   sideRequest(id: SessionId, request: SideRequest): Promise<SideAnswer>;
+  /**
+   * Takes the conversation back from a user's message on, or no longer (null), where the agent does not do it itself.
+   * The next prompt makes it final. Files are the caller's.
+   */
+  revert(id: SessionId, revert: Revert | null): Promise<void>;
   stopContinuing(id: SessionId): Promise<void>;
   /** Something outside the turn failed (a plugin, say): recorded as an error event that ends nothing. */
   notice(id: SessionId, notice: { readonly message: string; readonly code: string }): Promise<void>;

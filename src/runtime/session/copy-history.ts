@@ -30,7 +30,7 @@ export async function copyHistory(log: EventLog, open: OpenSession, origin: Orig
 }
 
 /** The session's own conversation, without what is open and what was removed; that of its subagents is theirs. */
-async function readConversation(log: EventLog, { id, until, before }: Origin): Promise<readonly Item[]> {
+export async function readConversation(log: EventLog, { id, until, before }: Origin): Promise<readonly Item[]> {
   const begun = new Map<ItemId, Item | null>();
   const removed: MessagePlace[] = [];
   for (let after = 0; after < until; ) {

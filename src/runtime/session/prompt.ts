@@ -11,6 +11,7 @@ import { refuseMissingKeys } from "./keys.ts";
 import type { OpenSession } from "./open-session.ts";
 import { overQuota } from "./quota.ts";
 import { cannot, refuseEnded, whoCan } from "./refusals.ts";
+import { finishRevert } from "./rewind.ts";
 import type { Runtime } from "./runtime.ts";
 
 export async function prompt(runtime: Runtime, open: OpenSession, request: PromptRequest): Promise<PromptReceipt> {
@@ -18,6 +19,7 @@ export async function prompt(runtime: Runtime, open: OpenSession, request: Promp
   refuseMissingKeys(runtime, open);
   const message = overQuota(runtime);
   if (message !== null) throw new ApiError("storage_error", message);
+  await finishRevert(runtime, open);
   const asked = promptFrom(runtime, open, request);
   const delivery = request.delivery ?? "queue";
   const { stored, fresh } = await runtime.log.addPrompt(open.id, {

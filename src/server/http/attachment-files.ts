@@ -10,7 +10,8 @@ export interface AttachmentPlace {
   readonly session: string;
 }
 
-const folderOf = ({ attachments, session }: AttachmentPlace): string => join(attachments, folderName(session));
+/** The session's own folder, deleted with it. */
+export const folderOf = ({ attachments, session }: AttachmentPlace): string => join(attachments, folderName(session));
 
 /** The session is gone: so are the files that came with its prompts. */
 export const removeAttachments = (place: AttachmentPlace): Promise<void> =>

@@ -37,6 +37,7 @@ import { sideRequestRoutes } from "./side-requests.ts";
 import { connectTerminal, terminalAt, ticketIn } from "./terminals.ts";
 import { tuiRoutes } from "./tui.ts";
 import { openTurns } from "./turns.ts";
+import { openUndo } from "./undo.ts";
 
 export interface OpenCodeSurfaceOptions extends Partial<OpenCodeOptions> {
   /** Also at the root, for clients that take no path. */
@@ -68,7 +69,7 @@ export function openCodeSurface({ root = false, attachments, ...given }: OpenCod
   return {
     name: "opencode",
     mount(app, context) {
-      const own = { ...openContext(context, { ...defaultOptions, ...given }), attachments };
+      const own = openContext({ ...context, attachments }, { ...defaultOptions, ...given });
       passThrough = own.passThrough;
       // `/opencode/@claude/…` is the same with another agent to begin with.
       for (const prefix of [`${MOUNT}/:scope{@[a-z0-9_-]+}`, MOUNT, ...(root ? [""] : [])]) mountAt(app, prefix, own);
@@ -83,15 +84,20 @@ export function openCodeSurface({ root = false, attachments, ...given }: OpenCod
   };
 }
 
-function openContext(context: ServerContext, options: OpenCodeOptions): Omit<OpenCodeContext, "attachments"> {
-  const { sessions, logger, stopped } = context;
+function openContext(
+  context: ServerContext & { readonly attachments: string },
+  options: OpenCodeOptions,
+): OpenCodeContext {
+  const { sessions, logger, stopped, attachments } = context;
   const views = openSessionViews({ sessions, options, stopped, logger });
+  const catalogue = openCatalogue(sessions);
   watchDeletions({ views, sessions, stopped });
   return {
     ...context,
     views,
-    catalogue: openCatalogue(sessions),
+    catalogue,
     turns: openTurns({ views }),
+    undo: openUndo({ sessions, views, catalogue, attachments, logger }),
     streams: openEventStreams({ views }),
     passThrough: openPassThrough({ sessions, logger, announce: views.announce }),
   };

@@ -13,7 +13,7 @@ import { ask, choose, settled } from "./prompts.ts";
 import { json, type OpenCodeAnswer, type OpenCodeCall, type OpenCodeRoute } from "./route.ts";
 import type { SessionView } from "./session-view.ts";
 import { conversationIn, conversationOf, createSession, infoOf, listed, viewOf } from "./sessions.ts";
-import { sendSideRequest } from "./side-requests.ts";
+import { bringBack, takeBack } from "./side-requests.ts";
 
 const PAGE = 50;
 const LONGEST = 200;
@@ -62,8 +62,18 @@ export const nextSessionRoutes: readonly OpenCodeRoute[] = [
     partial: "Always empty: what was allowed for good is kept by the agent.",
     handle: async () => data([]),
   },
-  { method: "POST", path: `${session}/revert/stage`, partial: "For the OpenCode agent.", handle: stageRevert },
-  { method: "POST", path: `${session}/revert/clear`, partial: "For the OpenCode agent.", handle: clearRevert },
+  {
+    method: "POST",
+    path: `${session}/revert/stage`,
+    partial: "For agents whose conversation can be taken back.",
+    handle: stageRevert,
+  },
+  {
+    method: "POST",
+    path: `${session}/revert/clear`,
+    partial: "For agents whose conversation can be taken back.",
+    handle: clearRevert,
+  },
   { method: "GET", path: `${session}/permission`, handle: async (call) => data(await permissions(call)) },
   { method: "GET", path: `${session}/permission/{requestID}`, handle: permission },
   { method: "POST", path: `${session}/permission/{requestID}/reply`, handle: reply },
@@ -247,14 +257,12 @@ async function message(call: OpenCodeCall): Promise<OpenCodeAnswer> {
 async function stageRevert(call: OpenCodeCall): Promise<OpenCodeAnswer> {
   const { messageID } = await call.body(z.looseObject({ messageID: z.string().startsWith("msg_") }));
   const view = await viewOf(call);
-  const { refusal } = await sendSideRequest(call, { view, request: { word: "revert", message_id: messageID } });
-  return refusal ?? data((await infoOf(call, view)).revert ?? { messageID });
+  return (await takeBack(call, view, { messageID })) ?? data((await infoOf(call, view)).revert ?? { messageID });
 }
 
 async function clearRevert(call: OpenCodeCall): Promise<OpenCodeAnswer> {
   const view = await viewOf(call);
-  const { refusal } = await sendSideRequest(call, { view, request: { word: "unrevert" } });
-  return refusal ?? "empty";
+  return (await bringBack(call, view)) ?? "empty";
 }
 
 /** Of the session that the route names, or of the directory where it names none. */

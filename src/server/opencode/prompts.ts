@@ -117,8 +117,15 @@ export async function ask(
   if (isPlain && title === null && written.trim() !== "") {
     await call.sessions.update(view.id, { title: titleFrom(written) }, { standIn: true });
   }
-  const { promptId } = await call.sessions.prompt(view.id, request);
-  return { view, prompt: promptId };
+  return { view, prompt: await send(call, view, request) };
+}
+
+/** Sends a prompt; what it changes in files can be taken back afterwards. */
+async function send(call: OpenCodeCall, view: SessionView, request: PromptRequest): Promise<string> {
+  const before = await call.undo.before(view);
+  const { promptId, fresh } = await call.sessions.prompt(view.id, request);
+  if (fresh) await call.undo.sent(view, { promptId, message: request.clientId ?? promptId, before });
+  return promptId;
 }
 
 /**
@@ -258,12 +265,12 @@ async function command(call: OpenCodeCall): Promise<OpenCodeAnswer> {
     body.model === undefined || providerID === undefined ? undefined : { providerID, modelID: rest.join("/") };
   const view = await choose(call, { model, agent: body.agent });
   const text = `/${body.command} ${body.arguments}`.trim();
-  const { promptId } = await call.sessions.prompt(view.id, {
+  const prompt = await send(call, view, {
     text,
     extras: { command: { name: body.command, arguments: body.arguments } },
     ...defined({ clientId: body.messageID }),
   });
-  return answered(call, { view, prompt: promptId });
+  return answered(call, { view, prompt });
 }
 
 const INIT_PROMPT = [
@@ -282,8 +289,8 @@ async function init(call: OpenCodeCall): Promise<OpenCodeAnswer> {
   const { providerID, modelID, messageID } = await call.body(Init);
   const model = providerID === undefined || modelID === undefined ? undefined : { providerID, modelID };
   const view = await choose(call, { model });
-  const { promptId } = await call.sessions.prompt(view.id, { text: INIT_PROMPT, ...defined({ clientId: messageID }) });
-  await answered(call, { view, prompt: promptId });
+  const prompt = await send(call, view, { text: INIT_PROMPT, ...defined({ clientId: messageID }) });
+  await answered(call, { view, prompt });
   return json(true);
 }
 

@@ -11,6 +11,8 @@ export interface Catalogue {
   readonly agents: (agent: string) => Promise<readonly OpenCodeAgent[]>;
   /** Whether prompts of the agent may carry this beside words and files. */
   readonly takes: (agent: string, extra: string) => Promise<boolean>;
+  /** Who takes back a conversation: the agent itself, the host for it, or nobody. */
+  readonly takesBack: (agent: string) => Promise<"agent" | "host" | "nobody">;
 }
 
 export interface Provider {
@@ -52,7 +54,12 @@ export function openCatalogue(sessions: Sessions): Catalogue {
     const extras = (await installed()).find(({ id }) => id === agent)?.capabilities.extras;
     return Array.isArray(extras) && extras.includes(extra);
   };
-  return { providers, agents, takes };
+  const takesBack = async (agent: string): Promise<"agent" | "host" | "nobody"> => {
+    const { asks, rewind } = (await installed()).find(isCalled(agent))?.capabilities ?? {};
+    if (Array.isArray(asks) && asks.includes("revert")) return "agent";
+    return rewind === true ? "host" : "nobody";
+  };
+  return { providers, agents, takes, takesBack };
 }
 
 const isCalled =

@@ -9,6 +9,7 @@ import type { PassThrough } from "./pass-through.ts";
 import type { Catalogue } from "./providers.ts";
 import type { SessionViews } from "./session-views.ts";
 import type { Turns } from "./turns.ts";
+import type { Undo } from "./undo.ts";
 
 export interface OpenCodeContext extends ServerContext {
   readonly views: SessionViews;
@@ -19,6 +20,8 @@ export interface OpenCodeContext extends ServerContext {
   readonly passThrough: PassThrough;
   /** Where files that come with prompts are kept. */
   readonly attachments: string;
+  /** Takes back files and conversation, for agents that do not do it themselves. */
+  readonly undo: Undo;
 }
 
 export interface OpenCodeCall extends OpenCodeContext {

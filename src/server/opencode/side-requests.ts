@@ -9,6 +9,7 @@ import type { SessionView } from "./session-view.ts";
 import { infoOf, viewOf } from "./sessions.ts";
 
 const OWN = "For the OpenCode agent.";
+const TAKEN_BACK = "For agents whose conversation can be taken back; parts of messages for the OpenCode agent.";
 
 const Revert = z.looseObject({
   messageID: z.string().startsWith("msg"),
@@ -16,12 +17,12 @@ const Revert = z.looseObject({
 });
 
 export const sideRequestRoutes: readonly OpenCodeRoute[] = [
-  { method: "POST", path: "/session/{sessionID}/revert", partial: OWN, handle: revert },
+  { method: "POST", path: "/session/{sessionID}/revert", partial: TAKEN_BACK, handle: revert },
   {
     method: "POST",
     path: "/session/{sessionID}/unrevert",
-    partial: OWN,
-    handle: (call) => change(call, { word: "unrevert" }),
+    partial: TAKEN_BACK,
+    handle: unrevert,
   },
   {
     method: "POST",
@@ -41,11 +42,44 @@ export const sideRequestRoutes: readonly OpenCodeRoute[] = [
 
 async function revert(call: OpenCodeCall): Promise<OpenCodeAnswer> {
   const { messageID, partID } = await call.body(Revert);
-  return change(call, {
-    word: "revert",
-    message_id: messageID,
-    ...defined({ native_item_id: partID }),
+  const view = await viewOf(call);
+  return (await takeBack(call, view, { messageID, partID })) ?? json(await infoOf(call, view));
+}
+
+async function unrevert(call: OpenCodeCall): Promise<OpenCodeAnswer> {
+  const view = await viewOf(call);
+  return (await bringBack(call, view)) ?? json(await infoOf(call, view));
+}
+
+/** By the agent itself, or for it. Gives the agent's own refusal, if it refuses. */
+export const takeBack = (
+  call: OpenCodeCall,
+  view: SessionView,
+  { messageID, partID }: { readonly messageID: string; readonly partID?: string | undefined },
+): Promise<OpenCodeAnswer | null> =>
+  visibly(call, view, async () => {
+    if (await takesBackItself(call, view)) {
+      const request = { word: "revert", message_id: messageID, ...defined({ native_item_id: partID }) } as const;
+      return (await sendSideRequest(call, { view, request })).refusal;
+    }
+    if (partID !== undefined) throw notSupported("Only the OpenCode agent takes back a part of a message.");
+    await call.undo.revert(view, messageID);
+    await rendered(call, view);
+    return null;
   });
+
+export const bringBack = (call: OpenCodeCall, view: SessionView): Promise<OpenCodeAnswer | null> =>
+  visibly(call, view, async () => {
+    if (await takesBackItself(call, view))
+      return (await sendSideRequest(call, { view, request: { word: "unrevert" } })).refusal;
+    await call.undo.unrevert(view);
+    await rendered(call, view);
+    return null;
+  });
+
+async function takesBackItself({ sessions, catalogue }: OpenCodeCall, { id }: SessionView): Promise<boolean> {
+  const { agent } = await sessions.get(id, { limit: 0 });
+  return (await catalogue.takesBack(agent)) === "agent";
 }
 
 /** Answered with the session state afterwards, or with the agent's own refusal. */
@@ -94,6 +128,11 @@ export async function sendSideRequest(
   }
   const { status, body } = await call.sessions.sideRequest(view.id, request);
   if (status >= 400) return { refusal: { json: body, status }, body };
+  await rendered(call, view);
+  return { refusal: null, body };
+}
+
+async function rendered(call: OpenCodeCall, view: SessionView): Promise<void> {
   const { lastSequence } = await call.sessions.get(view.id, { limit: 0 });
   const signal = AbortSignal.any([call.stopped, AbortSignal.timeout(RENDERED_MS)]);
   if (!(await call.turns.rendered(view, { after: lastSequence, signal }))) {
@@ -102,5 +141,4 @@ export async function sendSideRequest(
       `The agent has answered, but what it changed was not rendered within ${RENDERED_MS} ms.`,
     );
   }
-  return { refusal: null, body };
 }

@@ -174,6 +174,21 @@ test("what the log gives back is what the model was last told", async () => {
   expect(saidIn(await house.log())).toEqual(["One.", "Two.", "Three.", "Four."]);
 });
 
+test("what was taken back is not given to the model again", async () => {
+  const house = await openHouse(["One.", "Two."].map((words) => answer(text(words))));
+  await house.turn("first");
+  await house.turn("second");
+  const log = await house.log();
+  const items = log.flatMap((event) => (event.type === "item.completed" ? [event.data.item] : []));
+  const from = items.findIndex(({ content }) => JSON.stringify(content).includes("second"));
+  const removed = items.slice(from).flatMap(({ message_id }) => (message_id === null ? [] : [{ message_id }]));
+  const [last] = log.slice(-1);
+  if (last === undefined) throw new Error("The log is empty.");
+  const taken = { ...last, type: "session.updated" as const, data: { revert: null, removed } };
+  expect(JSON.stringify(readHistory([...log, taken]).entries)).toMatch(/first.*One\./);
+  expect(JSON.stringify(readHistory([...log, taken]).entries)).not.toMatch(/second|Two\./);
+});
+
 /** Only the words and the ids: each side has its own spelling for the rest. */
 const textsOf = (content: unknown): string[] =>
   JSON.stringify(content).match(/call_[abc]|One\.|Two\.|Three\.|Four\.|first|second|third|broken/g) ?? [];

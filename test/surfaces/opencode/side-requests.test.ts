@@ -209,8 +209,6 @@ describe("the OpenCode agent", () => {
 
 describe("every other agent", () => {
   const asks: readonly (readonly [string, string, unknown, string])[] = [
-    ["POST", "/revert", { messageID: "msg_1" }, "`revert`"],
-    ["POST", "/unrevert", undefined, "`unrevert`"],
     ["POST", "/share", undefined, "`share`"],
     ["DELETE", "/share", undefined, "`share`"],
     ["DELETE", "/message/msg_1", undefined, "remove a message"],
