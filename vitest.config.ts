@@ -10,6 +10,7 @@ export default defineConfig({
       "test/packages/**",
       "test/web/**",
       "test/acp/**",
+      "test/postgres/**",
       "node_modules/**",
     ],
     testTimeout: 30_000,

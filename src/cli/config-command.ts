@@ -56,6 +56,7 @@ async function show(flags: Flags): Promise<void> {
 /** Tokens and keys are not for screens. */
 function withoutSecrets({
   token,
+  databaseUrl,
   builtin,
   webhooks,
   configFolder: _folder,
@@ -75,6 +76,7 @@ function withoutSecrets({
     ...settings,
     webhooks: Object.fromEntries(hooks),
     defaultAgent: settings.defaultAgent ?? "(the only one that can run)",
+    databaseUrl: databaseUrl === null ? null : "(hidden)",
     token: token === null ? "(the data folder's own)" : token === false ? false : "(hidden)",
     builtin: builtin.provider === undefined ? builtin : { ...builtin, provider },
   };

@@ -9,10 +9,14 @@ import { UsageError } from "./usage.ts";
 
 export const DEFAULT_PORT = 7717;
 
-export type LoadedSettings = Omit<
-  Settings,
-  "token" | "tokenFile" | "watchdogMs" | "builtin" | "defaultAgent" | "acpCommand"
-> & {
+type Optional = "token" | "tokenFile" | "watchdogMs" | "builtin" | "defaultAgent" | "acpCommand";
+type OptionalOfHosts = "databaseUrl" | "databaseUrlFile" | "hostUrl" | "leaseMs";
+
+export type LoadedSettings = Omit<Settings, Optional | OptionalOfHosts> & {
+  /** Null where the store needs none. */
+  readonly databaseUrl: string | null;
+  readonly hostUrl: string | null;
+  readonly leaseMs: number | null;
   /** Null: as chosen before, else the only one that can run. */
   readonly defaultAgent: string | null;
   readonly builtin: BuiltinSettings;
@@ -33,7 +37,9 @@ export interface LoadOptions {
 export async function loadSettings({ flags, env }: LoadOptions): Promise<LoadedSettings> {
   const file = configFileOf({ path: textOf(flags.config), env });
   const fromFile = file === null ? {} : await readConfigFile(file);
-  const given: Partly = [fromFile, await fromEnvironment(env), await fromFlags(flags)].map(withToken).reduce(override);
+  const ranked = [fromFile, await fromEnvironment(env), await fromFlags(flags)].map(withToken);
+  const given: Partly = (await Promise.all(ranked.map(withDatabaseUrl))).reduce(override);
+  refusePassword(flags.databaseUrl);
   if (typeof flags.token === "string") warnOfArguments();
   return {
     host: given.host ?? "127.0.0.1",
@@ -41,6 +47,10 @@ export async function loadSettings({ flags, env }: LoadOptions): Promise<LoadedS
     token: given.token ?? null,
     data: resolve(given.data ?? defaultData(env)),
     store: given.store ?? "sqlite",
+    databaseUrl: given.databaseUrl ?? null,
+    hostUrl: given.hostUrl ?? null,
+    takeOver: given.takeOver ?? false,
+    leaseMs: given.leaseMs ?? null,
     durability: given.durability ?? "normal",
     corsAllowOrigin: given.corsAllowOrigin ?? [],
     defaultAgent: given.defaultAgent ?? null,
@@ -66,15 +76,36 @@ export async function loadSettings({ flags, env }: LoadOptions): Promise<LoadedS
 function withToken({ tokenFile, ...settings }: Partly): Partly {
   if (tokenFile === undefined) return settings;
   if (settings.token !== undefined) throw new UsageError("A token and a token file were given: choose one.");
-  return { ...settings, token: readTokenFile(resolve(tokenFile)) };
+  return { ...settings, token: readSecretFile("token file", tokenFile) };
+}
+
+async function withDatabaseUrl({ databaseUrlFile, ...settings }: Partly): Promise<Partly> {
+  if (databaseUrlFile === undefined) return settings;
+  if (settings.databaseUrl !== undefined) {
+    throw new UsageError("A database URL and a file with it were given: choose one.");
+  }
+  const value = readSecretFile("database URL file", databaseUrlFile);
+  return { ...settings, ...(await valid({ key: "databaseUrl", value, source: resolve(databaseUrlFile) })) };
+}
+
+/** Not repeated in the refusal: it would stand in the terminal's history and in logs. */
+export function refusePassword(url: unknown): void {
+  if (typeof url !== "string" || !URL.canParse(url)) return;
+  const { password, searchParams } = new URL(url);
+  if (password === "" && !searchParams.has("password")) return;
+  throw new UsageError(
+    "A password in the command line can be read by every user of this machine: give the database URL in " +
+      "FRANCA_DATABASE_URL, with --database-url-file or in the config file.",
+  );
 }
 
 const override = (low: Partly, high: Partly): Partly => ({ ...low, ...high });
 
-function readTokenFile(file: string): string {
-  const token = existsSync(file) ? readFileSync(file, "utf8").trim() : "";
-  if (token === "") throw new UsageError(`The token file ${file} does not exist or is empty.`);
-  return token;
+function readSecretFile(what: string, path: string): string {
+  const file = resolve(path);
+  const secret = existsSync(file) ? readFileSync(file, "utf8").trim() : "";
+  if (secret === "") throw new UsageError(`The ${what} ${file} does not exist or is empty.`);
+  return secret;
 }
 
 function warnOfArguments(): void {
@@ -152,6 +183,11 @@ const forms: Readonly<Record<Key, Form>> = {
   tokenFile: "text",
   data: "text",
   store: "checked text",
+  databaseUrl: "checked text",
+  databaseUrlFile: "text",
+  hostUrl: "checked text",
+  takeOver: "switch",
+  leaseMs: "number",
   durability: "checked text",
   corsAllowOrigin: "list",
   defaultAgent: "text",

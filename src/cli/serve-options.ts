@@ -3,7 +3,7 @@ import { type Command, Option } from "commander";
 
 export function addServeOptions(command: Command): Command {
   const list = (value: string, former: string[] | undefined): string[] => [...(former ?? []), ...value.split(",")];
-  return command
+  return addStoreOptions(command)
     .option("--config <file>", "the config file")
     .option("--host <address>", "the address to listen on (default: 127.0.0.1)")
     .option("--port <number>", "the port; 0 chooses a free one (default: 7717)")
@@ -11,15 +11,6 @@ export function addServeOptions(command: Command): Command {
     .option("--token-file <file>", "a file that holds the token")
     .option("--no-token", "require no token: every program and user of this machine has access; loopback only")
     .option("--data <folder>", "the data folder, where sessions are stored (default: $XDG_DATA_HOME/franca)")
-    .addOption(
-      new Option("--store <kind>", "where events are stored; memory is lost at the end").choices(["sqlite", "memory"]),
-    )
-    .addOption(
-      new Option("--durability <kind>", "normal survives a crash of the process; full also a power loss").choices([
-        "normal",
-        "full",
-      ]),
-    )
     .option("--cors-allow-origin <origin>", "pages that may use the daemon (repeatable)", list)
     .option(
       "--default-agent <agent>",
@@ -59,4 +50,26 @@ export function addServeOptions(command: Command): Command {
         "debug",
       ]),
     );
+}
+
+function addStoreOptions(command: Command): Command {
+  return command
+    .addOption(
+      new Option("--store <kind>", "where events are stored; memory is lost at the end").choices([
+        "sqlite",
+        "memory",
+        "postgres",
+      ]),
+    )
+    .addOption(
+      new Option("--durability <kind>", "normal survives a crash of the process; full also a power loss").choices([
+        "normal",
+        "full",
+      ]),
+    )
+    .option("--database-url-file <file>", "a file with the URL of the Postgres database (or FRANCA_DATABASE_URL)")
+    .addOption(new Option("--database-url <url>").hideHelp())
+    .option("--host-url <url>", "Postgres: the address by which other hosts reach this one")
+    .option("--take-over", "Postgres: this host may run the sessions of hosts that are gone")
+    .option("--lease-ms <ms>", "Postgres: how long a host owns its sessions without a renewal (default: 15000)");
 }

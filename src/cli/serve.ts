@@ -46,7 +46,7 @@ async function serve(flags: Readonly<Record<string, unknown>>): Promise<void> {
   checkDefaultAgent(settings);
   const logger = openLogger({
     level: settings.logLevel,
-    redactor: openRedactor({ token, environment: process.env }),
+    redactor: openRedactor({ token, environment: { ...process.env, FRANCA_DATABASE_URL: settings.databaseUrl ?? "" } }),
   });
   const daemon = await openDaemon({ ...settings, token, logger });
   const stopping = closeOnSignals(daemon);
@@ -73,7 +73,10 @@ async function sayWhoWaits({ sessions, url }: Daemon, signal: AbortSignal): Prom
 }
 
 /** The data folder's own unless another was named, or none is wanted. */
-function chooseToken({ token, host, data }: LoadedSettings): string | null {
+function chooseToken({ token, host, data, store }: LoadedSettings): string | null {
+  if (store === "postgres" && typeof token !== "string") {
+    throw new UsageError("--store postgres: all hosts of a database share one token; give it with --token-file.");
+  }
   if (token === null) return ensureToken(data);
   if (token !== false) return token;
   if (isLoopback(host)) return null;

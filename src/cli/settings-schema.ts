@@ -13,6 +13,15 @@ const MAX_WATCHDOG_MS = 7 * 86_400_000;
 const PORT = "a port is a whole number from 0 to 65535";
 const WATCHDOG = "it is a whole number of milliseconds, from 100 to a week";
 
+const LEASE = "it is a whole number of milliseconds, from 1000 to 600000";
+const DATABASE_URL = "a database URL is written like postgres://user:password@host:5432/name";
+const HOST_URL = "it is the address of this daemon, like http://10.0.0.5:7717";
+
+const hasProtocol = (text: string, protocol: RegExp): boolean =>
+  URL.canParse(text) && protocol.test(new URL(text).protocol);
+const isDatabaseUrl = (text: string): boolean => hasProtocol(text, /^postgres(ql)?:$/);
+const isHttpUrl = (text: string): boolean => hasProtocol(text, /^https?:$/);
+
 /** As browsers send it: anything else would never match, and nobody would know why. */
 const isOrigin = (text: string): boolean =>
   text === "*" || (text !== "null" && URL.canParse(text) && new URL(text).origin === text);
@@ -35,7 +44,16 @@ export const Settings = z.strictObject({
   /** A file that holds the token. */
   tokenFile: z.string().min(1),
   data: z.string().min(1),
-  store: z.enum(["sqlite", "memory"]),
+  store: z.enum(["sqlite", "memory", "postgres"]),
+  /** With its password, which therefore never stands in a flag. */
+  databaseUrl: z.string().refine(isDatabaseUrl, DATABASE_URL),
+  /** A file that holds the database URL. */
+  databaseUrlFile: z.string().min(1),
+  /** Where other hosts of the database reach this one. */
+  hostUrl: z.string().refine(isHttpUrl, HOST_URL),
+  /** Whether this host may run the sessions of hosts that are gone. */
+  takeOver: z.boolean(),
+  leaseMs: z.number(LEASE).int(LEASE).min(1_000, LEASE).max(600_000, LEASE),
   durability: z.enum(["normal", "full"]),
   corsAllowOrigin: z.array(Origin),
   defaultAgent: z.string().min(1),

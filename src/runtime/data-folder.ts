@@ -2,7 +2,7 @@
  * The data folder is private to its user: made with 0700, tightened when its rights are wider, refused when it is
  * another user's. It holds the daemon's token, in a file that only its user can read.
  */
-import { randomBytes } from "node:crypto";
+import { randomBytes, randomUUID } from "node:crypto";
 import { chmodSync, linkSync, lstatSync, mkdirSync, readFileSync, rmSync, type Stats, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { ApiError } from "../protocol/errors.ts";
@@ -63,11 +63,26 @@ export function ensureToken(folder: string): string {
   return readToken(folder) ?? makeToken(file);
 }
 
-/** Of several processes that make it at once, one wins and all use its token. */
-function makeToken(file: string): string {
+const HOST_FILE = "host-id";
+
+/** Names this data folder among the hosts of a shared log, for ever. */
+export function ensureHostId(folder: string): string {
+  openDataFolder(folder);
+  const file = join(folder, HOST_FILE);
+  const stats = lstatSync(file, { throwIfNoEntry: false });
+  if (stats === undefined || stats.size === 0) makeSecret(file, () => randomUUID());
+  const id = readFileSync(file, "utf8").trim();
+  if (/^[\w.-]{1,64}$/.test(id)) return id;
+  throw new ApiError("storage_error", `${file} holds no id of a host: letters, digits, ".", "_" and "-", 64 at most.`);
+}
+
+const makeToken = (file: string): string => makeSecret(file, () => randomBytes(TOKEN_BYTES).toString("base64url"));
+
+/** Of several processes that make it at once, one wins and all use what it made. */
+function makeSecret(file: string, make: () => string): string {
   const draft = `${file}.${process.pid}`;
   try {
-    writeFileSync(draft, `${randomBytes(TOKEN_BYTES).toString("base64url")}\n`, { mode: 0o600, flag: "wx" });
+    writeFileSync(draft, `${make()}\n`, { mode: 0o600, flag: "wx" });
     linkSync(draft, file);
   } catch (error) {
     if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error;

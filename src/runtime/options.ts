@@ -16,7 +16,7 @@ export interface RuntimeOptions {
   readonly inProcess: InProcessTable;
   readonly logger: Logger;
   /** Where the log is kept. */
-  readonly store: { readonly kind: "memory" } | SqliteStore;
+  readonly store: { readonly kind: "memory" } | SqliteStore | PostgresStore;
   /** Where agents are installed (`franca agents install`). */
   readonly toolsFolder: string;
   /**
@@ -58,6 +58,21 @@ export interface SqliteStore {
   readonly quotaBytes?: number;
   /** The log's file never grows beyond this, as on a disk of that size. */
   readonly maxBytes?: number;
+}
+
+export interface PostgresStore {
+  readonly kind: "postgres";
+  /** What belongs to this host alone: its id, trusted folders, attachments. */
+  readonly folder: string;
+  /** With the password: never stored, logged or shown. */
+  readonly url: string;
+  /** All hosts of a database have the same one. */
+  readonly token: string;
+  /** Where other hosts reach this one; empty until it is known. */
+  readonly address: () => string;
+  /** Whether this host may run the sessions of hosts that are gone. */
+  readonly takeOver?: boolean;
+  readonly leaseMs?: number;
 }
 
 export interface Settlement {

@@ -17,6 +17,7 @@ import type { WebhookTable } from "../protocol/webhooks.ts";
 import { type DaemonLock, lockDaemon } from "../runtime/daemon/lock.ts";
 import { openDataFolder, rememberedAgent } from "../runtime/data-folder.ts";
 import { type Logger, silentLogger } from "../runtime/logger.ts";
+import type { RuntimeOptions } from "../runtime/options.ts";
 import type { PluginEntry } from "../runtime/plugins/plugins.ts";
 import type { Sessions } from "../runtime/session/contract.ts";
 import { openSessions } from "../runtime/session/sessions.ts";
@@ -40,7 +41,13 @@ const HEARTBEAT_MS = 15_000;
 export interface RuntimeSettings {
   /** The folder of the log, of the daemon's lock and of installed agents. */
   readonly data: string;
-  readonly store: "sqlite" | "memory";
+  readonly store: "sqlite" | "memory" | "postgres";
+  /** For the Postgres store, with the password. */
+  readonly databaseUrl?: string | null;
+  /** Where other hosts reach this one; absent: where it listens. */
+  readonly hostUrl?: string | null;
+  readonly takeOver?: boolean;
+  readonly leaseMs?: number | null;
   readonly durability: "normal" | "full";
   readonly watchdogMs: number | null;
   readonly passEnv: readonly string[];
@@ -76,7 +83,7 @@ const nowhere: Address = { url: null, token: null };
 
 /** Sessions without a server: what `franca run` uses where no daemon runs. */
 export async function openRuntime(options: OpenRuntime): Promise<Sessions> {
-  const { data, store, durability, watchdogMs, passEnv, token, role, stop, logger = silentLogger } = options;
+  const { data, store, watchdogMs, passEnv, token, role, stop, logger = silentLogger } = options;
   const { plugins: entries = [], builtin = {}, finishTodos, configFolder = process.cwd(), address = nowhere } = options;
   const attachments = options.attachments ?? (store === "memory" ? null : join(data, "attachments"));
   if (store !== "memory") openDataFolder(data);
@@ -111,7 +118,7 @@ export async function openRuntime(options: OpenRuntime): Promise<Sessions> {
     passEnv,
     budgets: options.budgets ?? {},
     trustedFolders: options.trustedFolders ?? [],
-    store: store === "memory" ? { kind: "memory" } : { kind: "sqlite", folder: data, durability },
+    store: storeOf(options, address),
     toolsFolder: process.env.FRANCA_TOOLS ?? join(data, "tools"),
     token: typeof token === "string" ? token : null,
     // Obeying an abort and being stopped are the first two rungs of one ladder.
@@ -119,6 +126,25 @@ export async function openRuntime(options: OpenRuntime): Promise<Sessions> {
     ...defined({ stop: stop === null ? undefined : { terminateMs: 0, killMs: stop.killMs - stop.terminateMs } }),
   });
   return plugged === null ? sessions : plugged.follow(sessions);
+}
+
+function storeOf(options: OpenRuntime, address: Address): RuntimeOptions["store"] {
+  const { store, data, durability, token, role, databaseUrl = null, hostUrl = null, takeOver = false } = options;
+  if (store === "memory") return { kind: "memory" };
+  if (store === "sqlite") return { kind: "sqlite", folder: data, durability };
+  if (role === "embedded") {
+    throw new ApiError("invalid_request", "The Postgres store needs a daemon: start one with franca serve.");
+  }
+  if (databaseUrl === null) {
+    const ways = "FRANCA_DATABASE_URL, --database-url-file or databaseUrl in the config file";
+    throw new ApiError("invalid_request", `The Postgres store needs the URL of its database: ${ways}.`);
+  }
+  if (typeof token !== "string") {
+    throw new ApiError("token_invalid", "The Postgres store needs a token, the same for all hosts of the database.");
+  }
+  const leaseMs = options.leaseMs ?? undefined;
+  const place = { kind: "postgres", folder: data, url: databaseUrl, token, takeOver } as const;
+  return { ...place, address: () => hostUrl ?? address.url ?? "", ...defined({ leaseMs }) };
 }
 
 export interface DaemonOptions extends RuntimeSettings {

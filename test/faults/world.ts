@@ -3,7 +3,8 @@ import { mkdirSync, readdirSync, readFileSync, readlinkSync, statSync, truncateS
 import { join } from "node:path";
 import { setTimeout as after } from "node:timers/promises";
 import type { UniversalEvent } from "../../src/protocol/events.ts";
-import { blob, integer, openDatabase } from "../../src/runtime/log/sqlite/database.ts";
+import { blob, integer } from "../../src/runtime/log/rows.ts";
+import { openDatabase } from "../../src/runtime/log/sqlite/database.ts";
 import { type Client, connect, type Session } from "../../src/sdk/index.ts";
 import { killIfAlive } from "../support/processes.ts";
 import { promptFor } from "./agents/prompts.ts";

@@ -16,6 +16,8 @@ export interface Guard {
   readonly begin: (run: string) => void;
   readonly started: (run: string, leader: ProcessIdentity) => void;
   readonly ended: (run: string) => void;
+  /** Agents may run until then (of `performance.now()`); the guard ends them if this is not renewed. */
+  readonly renew: (deadline: number) => void;
   /** The guard ends what is still running, then itself. */
   readonly close: () => void;
 }
@@ -25,11 +27,13 @@ interface State {
   readonly logger: Logger;
   child: ChildProcess | null;
   starts: number;
+  /** Null where nothing needs to be renewed. */
+  deadline: number | null;
   closed: boolean;
 }
 
 export function openGuard(logger: Logger): Guard {
-  const state: State = { runs: new Map(), logger, child: null, starts: 0, closed: false };
+  const state: State = { runs: new Map(), logger, child: null, starts: 0, deadline: null, closed: false };
   const send = (line: GuardLine): void => {
     applyLine(state.runs, line);
     // A new guard is given everything, this line too.
@@ -40,6 +44,10 @@ export function openGuard(logger: Logger): Guard {
     begin: (run) => send({ type: "begin", run }),
     started: (run, leader) => send({ type: "started", run, leader }),
     ended: (run) => send({ type: "ended", run }),
+    renew(deadline) {
+      state.deadline = deadline;
+      if (state.child !== null) writeDeadline(state.child, deadline);
+    },
     close() {
       state.closed = true;
       state.child?.stdin?.end();
@@ -81,7 +89,11 @@ function start(state: State): void {
   child.unref();
   if (child.stdin instanceof Socket) child.stdin.unref();
   for (const line of linesOf(state.runs)) write(child, line);
+  if (state.deadline !== null) writeDeadline(child, state.deadline);
   state.logger.debug("guard.started", { pid: child.pid });
 }
+
+const writeDeadline = (child: ChildProcess, deadline: number): void =>
+  write(child, { type: "renewed", forMs: Math.max(0, deadline - performance.now()) });
 
 const write = ({ stdin }: ChildProcess, line: GuardLine): void => void stdin?.write(`${JSON.stringify(line)}\n`);

@@ -1,7 +1,4 @@
-/**
- * What an owner writes to its guard: one JSON line per change. A guard ignores types that it does not know, so that
- * new ones (such as a deadline that must be renewed) can be added.
- */
+/** What an owner writes to its guard: one JSON line per change. A guard ignores types that it does not know. */
 import type { ProcessIdentity } from "../process-identity.ts";
 
 export type GuardLine =
@@ -10,7 +7,9 @@ export type GuardLine =
   /** The leader of the run's process group. */
   | { readonly type: "started"; readonly run: string; readonly leader: ProcessIdentity }
   /** The whole tree is gone. */
-  | { readonly type: "ended"; readonly run: string };
+  | { readonly type: "ended"; readonly run: string }
+  /** The owner may run agents for so long from now: without another such line, the guard ends them then. */
+  | { readonly type: "renewed"; readonly forMs: number };
 
 /** Runs that are not over, with the leader of their process group where it is known. */
 export type GuardedRuns = Map<string, ProcessIdentity | null>;
@@ -26,6 +25,8 @@ export function applyLine(runs: GuardedRuns, line: GuardLine): void {
       return;
     case "ended":
       runs.delete(line.run);
+      return;
+    case "renewed":
       return;
   }
 }
@@ -46,6 +47,9 @@ export function parseLine(text: string): GuardLine | null {
     return null;
   }
   if (typeof value !== "object" || value === null || !("type" in value)) return null;
+  if (value.type === "renewed" && "forMs" in value && typeof value.forMs === "number") {
+    return { type: "renewed", forMs: value.forMs };
+  }
   if (!("run" in value) || typeof value.run !== "string") return null;
   const { type, run } = value;
   if (type === "begin" || type === "ended") return { type, run };

@@ -1,6 +1,7 @@
 /**
  * The guard: a process of its own that outlives its owner by seconds. It reads from a pipe which process trees the
- * owner has started. The pipe closes when the owner is gone, however it died; what still runs then is ended.
+ * owner has started. The pipe closes when the owner is gone, however it died; what still runs then is ended. It is
+ * ended too when an owner that must renew its right to run agents does not, because it hangs or was stopped.
  */
 import { createInterface } from "node:readline";
 import { removeLaunchFiles } from "../agent/launch-files.ts";
@@ -11,14 +12,23 @@ import { applyLine, type GuardedRuns, parseLine } from "./lines.ts";
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => {});
 
 const runs: GuardedRuns = new Map();
+let deadline: NodeJS.Timeout | undefined;
 for await (const text of createInterface({ input: process.stdin })) {
   const line = parseLine(text);
-  if (line !== null) applyLine(runs, line);
+  if (line === null) continue;
+  applyLine(runs, line);
+  if (line.type !== "renewed") continue;
+  clearTimeout(deadline);
+  deadline = setTimeout(() => void endAll(), line.forMs);
 }
-await Promise.all(
-  [...runs].map(async ([runId, leader]) => {
-    removeLaunchFiles(runId);
-    await endTree({ runId, leader, ours: true }, SWEEP_LADDER);
-  }),
-);
+await endAll();
 process.exit();
+
+async function endAll(): Promise<void> {
+  await Promise.all(
+    [...runs].map(async ([runId, leader]) => {
+      removeLaunchFiles(runId);
+      await endTree({ runId, leader, ours: true }, SWEEP_LADDER);
+    }),
+  );
+}

@@ -1,6 +1,6 @@
 /**
- * The event log, which stores every event before a client sees it, and the groups of events that it hands out. Memory
- * and SQLite keep the same promises.
+ * The event log, which stores every event before a client sees it, and the groups of events that it hands out. Memory,
+ * SQLite and Postgres keep the same promises.
  */
 import type { RepeatedDelta } from "../../core/repeat.ts";
 import type { Prompt } from "../../protocol/commands.ts";
@@ -46,6 +46,14 @@ export interface Follow {
 export interface Owner {
   readonly pid: number;
   readonly started: string;
+  /** Where it runs, when that is not here; its pid then says nothing. */
+  readonly host?: OwnerHost;
+}
+
+export interface OwnerHost {
+  readonly id: string;
+  readonly url: string;
+  readonly alive: boolean;
 }
 
 /** What a session was made with, and from what. */
@@ -267,6 +275,9 @@ export interface EventLog {
   queuedPrompts(id: SessionId): Promise<readonly StoredPrompt[]>;
   /** Sessions that have prompts nobody has begun to run. */
   sessionsWithQueue(): Promise<readonly SessionId[]>;
+
+  /** The right to write is lost: agents are stopped at once, and what is open is closed without a further write. */
+  onLost(subscriber: () => Promise<void>): void;
 
   /** Makes `owner` the session's owner if it has none, or one that `isDead`. Says who owns it then. */
   claim(id: SessionId, owner: Owner, isDead: (other: Owner) => boolean): Promise<Owner>;

@@ -47,7 +47,7 @@ export function buildOpenSession(runtime: Runtime, options: BuildOptions): OpenS
         token: runtime.options.token ?? null,
         sessionEnv: { ...create.env, ...keys },
         mcp: mcpOf(create.mcp),
-        environment: process.env,
+        environment: heldEnvironment(runtime),
       }),
   });
   const logger = redacting(runtime.logger, redactor);
@@ -85,6 +85,10 @@ export function buildOpenSession(runtime: Runtime, options: BuildOptions): OpenS
   return open;
 }
 
+/** The database URL may come from a file or the config: its password is as secret as one in the environment. */
+const heldEnvironment = ({ options: { store } }: Runtime): Readonly<Record<string, string | undefined>> =>
+  store.kind === "postgres" ? { ...process.env, FRANCA_DATABASE_URL: store.url } : process.env;
+
 function policyOf({ options, prices }: Runtime, { adapter, settings: { create } }: BuildOptions): TurnPolicy {
   const { budgets = {} } = options;
   const keepsRules = adapter.capabilities.permissionRules === true;
@@ -120,7 +124,7 @@ function linkFor(
     pool,
     runs,
     ladder,
-    dataFolder: options.store.kind === "sqlite" ? options.store.folder : null,
+    dataFolder: options.store.kind === "memory" ? null : options.store.folder,
     feed,
     receive,
     environmentFor: ({ runId, launch }) =>

@@ -1,11 +1,10 @@
 /** Deleting sessions: one by id, those that nobody has used for long, and one whose creation failed. */
 import { hasCode } from "../../protocol/errors.ts";
 import type { SessionId } from "../../protocol/ids.ts";
-import { isDead } from "../agent/process-table.ts";
 import type { RecordPage } from "../log/contract.ts";
-import { isSameProcess } from "../process-identity.ts";
 import { closeSession, type OpenSessions } from "./open-session.ts";
 import { withSession } from "./open-sessions.ts";
+import { isDeadOwner, isOwn } from "./owner.ts";
 import { terminate } from "./turn-commands.ts";
 
 const PRUNED_AT_ONCE = 500;
@@ -33,7 +32,7 @@ export async function pruneSessions(
   do {
     const page: RecordPage = await log.list({ status: "idle", before: place, limit: PRUNED_AT_ONCE });
     for (const { id, summary, owner } of page.records) {
-      const isElsewhere = owner !== null && !isSameProcess(owner, own) && !isDead(owner);
+      const isElsewhere = owner !== null && !isOwn(owner, own) && !isDeadOwner(owner);
       if (isElsewhere || Date.parse(summary.updatedAt) >= before) continue;
       await deleteSession(table, id);
       pruned.push(id);

@@ -4,11 +4,10 @@ import type { Snapshot } from "../../core/snapshot.ts";
 import { ApiError, hasCode } from "../../protocol/errors.ts";
 import type { SessionId } from "../../protocol/ids.ts";
 import { noExit } from "../agent/connection/contract.ts";
-import { isDead } from "../agent/process-table.ts";
 import { loadSnapshot } from "../log/checkpoints.ts";
-import { isSameProcess } from "../process-identity.ts";
 import { buildOpenSession } from "./build-session.ts";
 import { closeSession, type OpenSession, type OpenSessions } from "./open-session.ts";
+import { isDeadOwner, isOwn, ownedBy } from "./owner.ts";
 import { stopOrphanedRuns } from "./process-runs.ts";
 import { enforceQuota } from "./quota.ts";
 import { watchIdle } from "./unload.ts";
@@ -61,11 +60,9 @@ async function load(table: OpenSessions, id: SessionId, { runQueue, lost }: Open
   if (adapter === undefined) {
     throw new ApiError("unsupported_agent", `Session ${id} is of the agent ${settings.create.agent}, unknown here.`);
   }
-  const holder = await log.claim(id, owner, isDead);
-  if (!isSameProcess(holder, owner)) {
-    throw new ApiError("session_owned", `Session ${id} is being driven by process ${holder.pid}: ask there.`);
-  }
-  if (record.owner !== null && !isSameProcess(record.owner, owner)) await stopOrphanedRuns(runtime);
+  const holder = await log.claim(id, owner, isDeadOwner);
+  if (!isOwn(holder, owner)) throw ownedBy(id, holder);
+  if (record.owner !== null && !isOwn(record.owner, owner)) await stopOrphanedRuns(runtime);
   const snapshot = await loadSnapshot(log, id);
   const nativeLines = await log.lastNativeLine(id);
   const open = buildOpenSession(runtime, {

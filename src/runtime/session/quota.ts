@@ -17,7 +17,7 @@ export function enforceQuota(runtime: Runtime, open: OpenSession): void {
 /** What to say when the quota is reached, or null. */
 export function overQuota({ log, options }: Runtime): string | null {
   const { store } = options;
-  if (store.kind === "memory" || store.quotaBytes === undefined) return null;
+  if (store.kind !== "sqlite" || store.quotaBytes === undefined) return null;
   const size = log.size();
   if (size < store.quotaBytes) return null;
   return (

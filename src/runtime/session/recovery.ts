@@ -1,8 +1,8 @@
 /** Recovery after a dead owner: its processes are stopped, its turns ended, and a daemon runs its queued prompts. */
 import type { SessionId } from "../../protocol/ids.ts";
-import { isDead } from "../agent/process-table.ts";
 import type { OpenSessions } from "./open-session.ts";
 import { openStored } from "./open-sessions.ts";
+import { isDeadOwner } from "./owner.ts";
 import { stopOrphanedRuns } from "./process-runs.ts";
 import { isIdle, unload } from "./unload.ts";
 
@@ -10,8 +10,8 @@ export async function recover(table: OpenSessions): Promise<void> {
   const { log, options } = table.runtime;
   await stopOrphanedRuns(table.runtime);
   const owned = await log.owned();
-  const elsewhere = new Set(owned.filter(({ owner }) => !isDead(owner)).map(({ id }) => id));
-  const orphaned = owned.filter(({ owner }) => isDead(owner)).map(({ id }) => id);
+  const elsewhere = new Set(owned.filter(({ owner }) => !isDeadOwner(owner)).map(({ id }) => id));
+  const orphaned = owned.filter(({ owner }) => isDeadOwner(owner)).map(({ id }) => id);
   const isDaemon = options.role === "daemon";
   const queued = isDaemon ? await log.sessionsWithQueue() : [];
   for (const id of new Set([...orphaned, ...queued])) {

@@ -8,13 +8,14 @@ import { openPool, type Pool } from "../agent/connection/shared.ts";
 import { type Models, openModels } from "../agent/models.ts";
 import { ownProcess } from "../agent/process-table.ts";
 import { type Rung, STOP_LADDER } from "../agent/process-tree.ts";
+import { ensureHostId } from "../data-folder.ts";
 import { type Guard, openGuard } from "../guard/guard.ts";
 import type { EventLog, Owner } from "../log/contract.ts";
 import { openTail, type Tail } from "../log/follow.ts";
 import { openMemoryLog } from "../log/memory/open.ts";
 import { openSqliteLog } from "../log/sqlite/open.ts";
 import type { Logger } from "../logger.ts";
-import type { RuntimeOptions, SqliteStore } from "../options.ts";
+import type { RuntimeOptions } from "../options.ts";
 import { openPrices, type PriceList } from "../prices.ts";
 import { openTrust, type Trust } from "../trust.ts";
 import { openUsage, type UsageReader } from "../usage.ts";
@@ -52,11 +53,11 @@ export interface Runtime {
   closed: boolean;
 }
 
-export function startRuntime(options: RuntimeOptions): Runtime {
-  const { store, logger, version } = options;
-  const log = store.kind === "memory" ? openMemoryLog() : openSqlite(store, version);
+export async function startRuntime(options: RuntimeOptions): Promise<Runtime> {
+  const { store, logger } = options;
   const owner = ownProcess();
   const guard = openGuard(logger);
+  const log = await openLog(options, guard);
   const online = options.adapters.filter((adapter) => !adapter.offline);
   const directory = options.directory ?? process.cwd();
   const tail = openTail(log);
@@ -100,8 +101,21 @@ export function startRuntime(options: RuntimeOptions): Runtime {
   };
 }
 
-const openSqlite = ({ folder, durability = "normal", maxBytes }: SqliteStore, version: string): EventLog =>
-  openSqliteLog({ folder, durability, version, ...defined({ maxBytes }) });
+async function openLog({ store, version, logger }: RuntimeOptions, guard: Guard): Promise<EventLog> {
+  switch (store.kind) {
+    case "memory":
+      return openMemoryLog();
+    case "sqlite": {
+      const { folder, durability = "normal", maxBytes } = store;
+      return openSqliteLog({ folder, durability, version, ...defined({ maxBytes }) });
+    }
+    case "postgres": {
+      const { folder, kind, ...options } = store;
+      const { openPostgresLog } = await import("../log/postgres/open.ts");
+      return openPostgresLog({ ...options, host: ensureHostId(folder), version, logger, onRenewed: guard.renew });
+    }
+  }
+}
 
 const ladderOf = ({ terminateMs, killMs }: { terminateMs: number; killMs: number }): Rung[] => [
   { signal: "SIGINT", waitMs: terminateMs },

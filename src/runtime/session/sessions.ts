@@ -9,15 +9,16 @@ import { reads } from "./reads.ts";
 import { recover } from "./recovery.ts";
 import { adapterOf } from "./refusals.ts";
 import { type Runtime, startRuntime } from "./runtime.ts";
-import { stopAll } from "./shutdown.ts";
+import { giveUpAll, stopAll } from "./shutdown.ts";
 import { trustCommands } from "./trust-commands.ts";
 
 /** How often a daemon checks whether another owner has died. */
 const RECOVERY_MS = 10_000;
 
 export async function openSessions(options: RuntimeOptions): Promise<Sessions> {
-  const runtime = startRuntime(options);
+  const runtime = await startRuntime(options);
   const table: OpenSessions = { runtime, sessions: new Map() };
+  runtime.log.onLost(() => giveUpAll(table));
   try {
     await recover(table);
   } catch (error) {

@@ -1,14 +1,28 @@
 /** Stops all open sessions when the runtime closes: agents stopped, writes finished. Queued prompts stay stored. */
+import { ApiError } from "../../protocol/errors.ts";
 import { noExit } from "../agent/connection/contract.ts";
-import { type OpenSession, type OpenSessions, stopAgent } from "./open-session.ts";
+import { closeSession, type OpenSession, type OpenSessions, stopAgent } from "./open-session.ts";
 import { unload } from "./unload.ts";
 
 const STOP_MS = 10_000;
 
 export async function stopAll(table: OpenSessions): Promise<void> {
-  const all = await Promise.allSettled(table.sessions.values());
-  const sessions = all.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
+  const sessions = await openedOf(table);
   await Promise.all(sessions.map((open) => within(STOP_MS, stopSession(table, open))));
+}
+
+/** This process may not write any more: nothing more is stored, and agents are stopped at once. */
+export async function giveUpAll(table: OpenSessions): Promise<void> {
+  const opened = await openedOf(table);
+  const why = new ApiError("session_owned", "This host has lost its right to write: ask again in a moment.");
+  table.sessions.clear();
+  for (const open of opened) closeSession(open, why);
+  await Promise.all(opened.map((open) => open.link.stopSilently()));
+}
+
+async function openedOf({ sessions }: OpenSessions): Promise<OpenSession[]> {
+  const all = await Promise.allSettled(sessions.values());
+  return all.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
 }
 
 async function stopSession(table: OpenSessions, open: OpenSession): Promise<void> {

@@ -67,6 +67,7 @@ export function openMemoryLog(): EventLog {
       state.runs.delete(runId);
     },
     runs: async () => [...state.runs.values()],
+    onLost() {},
     changedElsewhere: () => false,
     async *verify() {},
     failure: () => null,

@@ -2,10 +2,10 @@
 import { assert } from "../../../core/fold.ts";
 import { hasCode } from "../../../protocol/errors.ts";
 import type { SessionId } from "../../../protocol/ids.ts";
+import { checksum } from "../checksum.ts";
 import type { Codec } from "../codec/codec.ts";
 import type { Append, EncodedEvents, EventGroup } from "../contract.ts";
 import { writtenElsewhere } from "../errors.ts";
-import { checksum } from "./checksum.ts";
 import type { Store } from "./store.ts";
 
 interface Waiting {

@@ -23,7 +23,8 @@ import {
 import { dirname, join } from "node:path";
 import { ApiError } from "../../../protocol/errors.ts";
 import { isDead } from "../../agent/process-table.ts";
-import { blob, type Database, integer, openDatabase, storageError, text } from "./database.ts";
+import { blob, integer, text } from "../rows.ts";
+import { type Database, openDatabase, storageError } from "./database.ts";
 import { LOG_FILE } from "./open.ts";
 import { APPLICATION_ID, NEWEST_SCHEMA, pragma, prepareDatabase, writtenByNewer } from "./schema.ts";
 

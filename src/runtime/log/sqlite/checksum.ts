@@ -1,19 +1,7 @@
-/** The checksum of a stored group: over its bytes and over the range that it says it holds. */
-import { crc32 } from "node:zlib";
-import { blob, type Database, integer, type Row } from "./database.ts";
-
-export interface Summed {
-  readonly first: number;
-  readonly last: number;
-  readonly bytes: Uint8Array;
-}
-
-export const checksum = ({ first, last, bytes }: Summed): number => crc32(bytes, crc32(`${first}-${last}`));
-
-/** Whether a row (`first`, `last`, `body`, `checksum`) is as it was written. */
-export const isWhole = (row: Row): boolean =>
-  integer(row, "checksum") ===
-  checksum({ first: integer(row, "first"), last: integer(row, "last"), bytes: blob(row, "body") });
+/** Checksums for groups that were stored before there were any. */
+import { checksum } from "../checksum.ts";
+import { blob, integer } from "../rows.ts";
+import type { Database } from "./database.ts";
 
 /** Rows summed at a time. */
 const AT_ONCE = 100;

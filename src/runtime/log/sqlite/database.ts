@@ -1,9 +1,9 @@
 /** SQLite by one interface: built into Node from 22.13 on, a package with the same interface before that. */
 import { createRequire } from "node:module";
 import { ApiError } from "../../../protocol/errors.ts";
+import type { Row } from "../rows.ts";
 
 export type Value = null | number | string | Uint8Array;
-export type Row = Readonly<Record<string, unknown>>;
 
 export interface Statement {
   run(...values: Value[]): { readonly changes: number | bigint; readonly lastInsertRowid: number | bigint };
@@ -121,19 +121,4 @@ function codeIn(message: string): number | null {
   if (/not a database/i.test(message)) return NOT_A_DATABASE;
   if (/is locked/i.test(message)) return BUSY;
   return null;
-}
-
-export function text(row: Row, name: string): string {
-  const value = row[name];
-  return typeof value === "string" ? value : "";
-}
-
-export function integer(row: Row, name: string): number {
-  const value = row[name];
-  return typeof value === "number" ? value : Number(value ?? 0);
-}
-
-export function blob(row: Row, name: string): Uint8Array {
-  const value = row[name];
-  return value instanceof Uint8Array ? value : new Uint8Array(0);
 }

@@ -4,10 +4,10 @@
  */
 
 import { sessionId } from "../../../protocol/ids.ts";
+import { isWhole } from "../checksum.ts";
 import { describeDamage } from "../damage.ts";
-import { isWhole } from "./checksum.ts";
-import type { Database, Row } from "./database.ts";
-import { integer, text } from "./database.ts";
+import { integer, type Row, text } from "../rows.ts";
+import type { Database } from "./database.ts";
 
 export interface Problem {
   readonly kind: "database" | "index" | "checksum" | "sequence" | "orphans" | "checkpoint";

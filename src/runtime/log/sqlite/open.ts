@@ -58,6 +58,7 @@ export function openSqliteLog({ folder, durability, version, maxBytes }: SqliteO
       // The -wal file still holds the pages as they were; while others read from it, the next one to close cuts it.
       if (!closed) checkpointWal(database, "TRUNCATE");
     },
+    onLost() {},
     changedElsewhere() {
       const now = store.guard(() => pragma(database, "data_version"));
       if (now === dataVersion) return false;

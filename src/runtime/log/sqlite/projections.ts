@@ -1,7 +1,7 @@
 /** What projections store, in SQLite: checkpoints to continue from, and records by scope in the order they came. */
 import { setImmediate as nextTick } from "node:timers/promises";
-import type { ProjectionCheckpoint, ProjectionRecord, Projections, RecordChange, RecordsQuery } from "../contract.ts";
-import { blob, integer, type Row, text } from "./database.ts";
+import type { Projections, RecordChange, RecordsQuery } from "../contract.ts";
+import { blob, integer, type Row, text, toProjectionCheckpoint, toProjectionRecord } from "../rows.ts";
 import type { Store } from "./store.ts";
 
 const OF_PROJECTION = "session = ? AND name = ?";
@@ -25,7 +25,7 @@ export function projections(store: Store, { version }: { version: string }): Pro
       const row = guard(() => prepare(CHECKPOINT).get(store.keyOf(id), name, version, upTo));
       if (row === undefined) return null;
       count(store, [row]);
-      return toCheckpoint(row);
+      return toProjectionCheckpoint(row);
     },
     async keep(id, name, { after, checkpoint, records }) {
       return transaction(() => {
@@ -59,12 +59,12 @@ export function projections(store: Store, { version }: { version: string }): Pro
       const row = guard(() => prepare(select).get(store.keyOf(session), name, scope, id));
       if (row === undefined) return null;
       count(store, [row]);
-      return toRecord(row);
+      return toProjectionRecord(row);
     },
     async records(session, query) {
       const rows = guard(() => select(store, { key: store.keyOf(session), query }));
       count(store, rows);
-      return rows.map(toRecord);
+      return rows.map(toProjectionRecord);
     },
   };
 }
@@ -81,18 +81,6 @@ function select(store: Store, { key, query }: { key: number; query: RecordsQuery
   if ("after" in from) return store.prepare(AFTER).all(key, name, scope, from.after, limit);
   return store.prepare(BEFORE).all(key, name, scope, from.before, limit).reverse();
 }
-
-const toRecord = (row: Row): ProjectionRecord => ({
-  place: integer(row, "key"),
-  id: text(row, "id"),
-  body: text(row, "body"),
-});
-
-const toCheckpoint = (row: Row): ProjectionCheckpoint => ({
-  sequence: integer(row, "sequence"),
-  state: blob(row, "state"),
-  known: row.known instanceof Uint8Array ? row.known : null,
-});
 
 function count(store: Store, rows: readonly Row[]): void {
   store.work.rows += rows.length;

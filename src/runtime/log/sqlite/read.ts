@@ -2,12 +2,12 @@
 import { setImmediate as nextTick } from "node:timers/promises";
 import type { SessionId } from "../../../protocol/ids.ts";
 import type { NativeLine } from "../../../protocol/resources.ts";
+import { isWhole } from "../checksum.ts";
 import type { Codec } from "../codec/codec.ts";
 import type { Checkpoint, EventGroup, EventLog, ReadQuery } from "../contract.ts";
 import { type Damage, damagedEvents, damagedNative } from "../damage.ts";
-import { isWhole } from "./checksum.ts";
-import { blob, integer, type Row, text } from "./database.ts";
-import { idIn, type Store } from "./store.ts";
+import { blob, damageIn, idIn, integer, type Row, text } from "../rows.ts";
+import type { Store } from "./store.ts";
 
 const OF_SESSION = `
   SELECT position, first, last, body, checksum FROM groups WHERE session = ? AND last > ? ORDER BY last`;
@@ -119,12 +119,6 @@ function takeNative(
   }
   return { lines: lines.slice(0, limit), hasMore: lines.length > limit };
 }
-
-const damageIn = (row: Row, what: Pick<Damage, "session" | "kind">): Damage => ({
-  ...what,
-  first: integer(row, "first"),
-  last: integer(row, "last"),
-});
 
 /** Everything that is stored, checked a little at a time. */
 async function* verify(store: Store): AsyncGenerator<Damage> {

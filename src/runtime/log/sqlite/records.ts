@@ -1,23 +1,11 @@
 /** The SQLite log's small records: sessions and their owners, prompts, and the processes that were started. */
 
-import type { Prompt } from "../../../protocol/commands.ts";
-import { sessionId } from "../../../protocol/ids.ts";
-import type { SessionFilter, SessionSummary } from "../../../protocol/resources.ts";
+import type { SessionFilter } from "../../../protocol/resources.ts";
 import { isSameProcess } from "../../process-identity.ts";
-import type {
-  EventLog,
-  ListQuery,
-  Owner,
-  PromptStatus,
-  RecordPage,
-  Run,
-  SessionRecord,
-  SessionSettings,
-  StoredPrompt,
-} from "../contract.ts";
+import type { EventLog, ListQuery, RecordPage } from "../contract.ts";
 import { noSession, sessionExists } from "../errors.ts";
-import { integer, type Row, text } from "./database.ts";
-import { idIn, type Store } from "./store.ts";
+import { idIn, integer, ownerIn, toPrompt, toRecord, toRun } from "../rows.ts";
+import type { Store } from "./store.ts";
 
 const RECORD = "SELECT id, settings, summary, owner_pid, owner_started FROM sessions";
 const PLACED = RECORD.replace("SELECT", "SELECT key,");
@@ -184,33 +172,3 @@ function conditions({ status, agent, directory, q }: SessionFilter): { where: st
 }
 
 const field = (name: string): string => `json_extract(summary, '$.${name}')`;
-
-function toRecord(row: Row): SessionRecord {
-  const settings: SessionSettings = JSON.parse(text(row, "settings"));
-  const summary: SessionSummary = JSON.parse(text(row, "summary"));
-  return { id: idIn(row), settings, summary, owner: ownerIn(row, "owner") };
-}
-
-function toPrompt(row: Row): StoredPrompt {
-  const prompt: Prompt = JSON.parse(text(row, "body"));
-  return {
-    prompt,
-    delivery: text(row, "delivery") === "steer" ? "steer" : "queue",
-    idempotencyKey: typeof row.idempotency_key === "string" ? row.idempotency_key : null,
-    status: statusIn(row),
-    sequence: integer(row, "sequence"),
-  };
-}
-
-const STATUSES: readonly PromptStatus[] = ["queued", "started", "done", "dropped"];
-const statusIn = (row: Row): PromptStatus => STATUSES.find((status) => status === text(row, "status")) ?? "dropped";
-
-function toRun(row: Row): Run {
-  const owner = ownerIn(row, "owner") ?? { pid: 0, started: "" };
-  return { runId: text(row, "id"), session: sessionId(text(row, "session")), owner, leader: ownerIn(row, "leader") };
-}
-
-function ownerIn(row: Row, name: "owner" | "leader"): Owner | null {
-  const pid = row[`${name}_pid`];
-  return pid === null || pid === undefined ? null : { pid: Number(pid), started: text(row, `${name}_started`) };
-}

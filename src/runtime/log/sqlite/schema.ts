@@ -1,7 +1,8 @@
 /** The tables of the SQLite log, and how an older file becomes a newer one. Steps are only ever added at the end. */
 import { ApiError } from "../../../protocol/errors.ts";
+import { integer, text } from "../rows.ts";
 import { sumStored } from "./checksum.ts";
-import { type Database, integer, text } from "./database.ts";
+import type { Database } from "./database.ts";
 
 /** "Frnc": so that a file of somebody else is recognised as such. */
 export const APPLICATION_ID = 0x46726e63;

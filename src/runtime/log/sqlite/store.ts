@@ -1,8 +1,9 @@
 /** What the parts of the SQLite log share: the open database, clear errors, transactions and session keys. */
 import { ApiError } from "../../../protocol/errors.ts";
-import { type SessionId, sessionId } from "../../../protocol/ids.ts";
+import type { SessionId } from "../../../protocol/ids.ts";
 import { noSession } from "../errors.ts";
-import { type Database, integer, type Row, type Statement, storageError, text } from "./database.ts";
+import { integer } from "../rows.ts";
+import { type Database, type Statement, storageError } from "./database.ts";
 
 export interface Store {
   readonly file: string;
@@ -82,5 +83,3 @@ function rollBack(database: Database): void {
     // There is no transaction any more: that is what we want.
   }
 }
-
-export const idIn = (row: Row): SessionId => sessionId(text(row, "id"));

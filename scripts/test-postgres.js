@@ -1,0 +1,35 @@
+/**
+ * `npm run test:postgres [-- vitest arguments]`: the log on a real Postgres, which this script starts and stops. Where
+ * there is none it is installed in CI; elsewhere the suite is skipped, saying so.
+ */
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { ensureBuilt, ensureInstalled, root } from "./ensure.js";
+import { findPostgres, installPostgres, startPostgres } from "./postgres-server.js";
+import { runTests } from "./run-tests.js";
+
+ensureInstalled();
+if (findPostgres() === undefined && process.env.CI === "true") installPostgres();
+const bin = findPostgres();
+if (bin === undefined) skip();
+else await test(bin);
+
+async function test(programs) {
+  ensureBuilt();
+  const { server, stop } = await startPostgres(programs);
+  try {
+    const env = { FRANCA_TEST_POSTGRES: JSON.stringify(server) };
+    process.exitCode = runTests(process.argv.slice(2), { name: "postgres", config: "vitest.postgres.config.ts", env });
+  } finally {
+    stop();
+  }
+}
+
+function skip() {
+  console.log("skipped: the Postgres suite, because initdb, postgres and pg_ctl were not found");
+  console.log("0 passed, 0 failed");
+  const report = { success: true, numPassedTests: 0, numFailedTests: 0, numPendingTests: 0, testResults: [] };
+  mkdirSync(join(root, "test-output"), { recursive: true });
+  writeFileSync(join(root, "test-output", "postgres.json"), JSON.stringify(report));
+  process.exitCode = process.env.CI === "true" ? 1 : 0;
+}

@@ -1,0 +1,116 @@
+/**
+ * Postgres by one small interface: a bounded pool, prepared statements, and errors that say what to do. The password,
+ * the statements' values and the address with its credentials appear in no error.
+ */
+import type { Sql, TransactionSql } from "postgres";
+import { ApiError } from "../../../protocol/errors.ts";
+import type { Row } from "../rows.ts";
+import { placeOf, storageError, type WrittenPlace } from "./errors.ts";
+
+export type Value = null | number | string | boolean | Uint8Array;
+
+export interface Queries {
+  /** Rows of one statement with `$1`, `$2` … ; several statements without values. */
+  readonly query: (sql: string, ...values: readonly Value[]) => Promise<readonly Row[]>;
+}
+
+export interface Client extends Queries {
+  readonly place: WrittenPlace;
+  /** The same for what changes nothing: tried again for a while when the connection was cut. */
+  readonly read: Queries["query"];
+  readonly transaction: <T>(work: (queries: Queries) => Promise<T>) => Promise<T>;
+  /** `onWake` gets the text that was sent; null when it listens (again) and something may have been missed. */
+  readonly listen: (channel: string, onWake: (payload: string | null) => void) => Promise<void>;
+  readonly close: () => Promise<void>;
+}
+
+export interface ClientOptions {
+  readonly url: string;
+  /** Connections at most, besides the one that listens. */
+  readonly connections?: number;
+}
+
+const CONNECTIONS = 8;
+const CONNECT_S = 10;
+const STATEMENT_MS = 30_000;
+const IDLE_IN_TRANSACTION_MS = 30_000;
+const RECONNECT_FIRST_S = 0.05;
+const RECONNECT_LONGEST_S = 1;
+/** How long a read is tried again after its connection was cut, and how long it waits in between. */
+const READ_AGAIN_MS = 5_000;
+const READ_PAUSE_MS = 100;
+const CLOSE_S = 5;
+
+export async function openClient({ url, connections = CONNECTIONS }: ClientOptions): Promise<Client> {
+  const place = placeOf(url);
+  const guard = async <T>(work: () => Promise<T>): Promise<T> => {
+    try {
+      return await work();
+    } catch (error) {
+      throw storageError(place, error);
+    }
+  };
+  // Even its complaint about an address may repeat it.
+  const sql = await guard(() => connect(url, connections));
+  const query: Queries["query"] = (text, ...values) => guard(() => ask(sql, text, values));
+  return {
+    place,
+    query,
+    read: (text, ...values) => again(() => query(text, ...values)),
+    transaction: (work) =>
+      guard(async () => {
+        const box: { result?: Awaited<ReturnType<typeof work>> } = {};
+        await sql.begin(async (transaction) => {
+          box.result = await work({ query: (text, ...values) => ask(transaction, text, values) });
+        });
+        if (!("result" in box)) throw new Error("The transaction has no result.");
+        const { result } = box;
+        return result;
+      }),
+    listen: (channel, onWake) => guard(async () => void (await sql.listen(channel, onWake, () => onWake(null)))),
+    close: () => guard(() => sql.end({ timeout: CLOSE_S })),
+  };
+}
+
+async function connect(url: string, connections: number): Promise<Sql> {
+  const { default: postgres } = await import("postgres").catch((error: unknown) => {
+    const reason = error instanceof Error ? error.message.split("\n")[0] : String(error);
+    const advice = "Install Franca with its optional dependencies, or `npm install postgres` beside it.";
+    throw new ApiError("storage_error", `The package postgres cannot be loaded (${reason}). ${advice}`);
+  });
+  return postgres(url, {
+    max: connections,
+    connect_timeout: CONNECT_S,
+    backoff: (retries) => Math.min(RECONNECT_FIRST_S * 2 ** retries, RECONNECT_LONGEST_S),
+    // Types of arrays are not asked for at every connection: we use none.
+    fetch_types: false,
+    onnotice: () => {},
+    connection: {
+      application_name: "franca",
+      statement_timeout: STATEMENT_MS,
+      idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
+    },
+  });
+}
+
+async function ask(sql: Sql | TransactionSql, text: string, values: readonly Value[]): Promise<readonly Row[]> {
+  // Postgres stores no zero byte in a text: the caller made a mistake, and the storage is fine.
+  if (values.some((value) => typeof value === "string" && value.includes("\0"))) {
+    throw new ApiError("invalid_request", "A text with a zero byte in it cannot be stored.");
+  }
+  return sql.unsafe<Row[]>(text, [...values], { prepare: true });
+}
+
+/** Only after a cut connection: any other error would come again. */
+async function again<T>(work: () => Promise<T>): Promise<T> {
+  const until = performance.now() + READ_AGAIN_MS;
+  for (;;) {
+    try {
+      return await work();
+    } catch (error) {
+      const isCut = error instanceof ApiError && error.cause instanceof Error && error.cause.name === "CutConnection";
+      if (!isCut || performance.now() > until) throw error;
+      await new Promise((resolve) => setTimeout(resolve, READ_PAUSE_MS));
+    }
+  }
+}

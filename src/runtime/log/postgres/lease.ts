@@ -1,0 +1,148 @@
+/**
+ * This host's lease. While it is renewed, the host's sessions are its own; when it cannot be renewed, the host gives
+ * everything up before the lease ends, by its own clock, and then asks for a new one with a new epoch.
+ */
+import { ApiError } from "../../../protocol/errors.ts";
+import type { Logger } from "../../logger.ts";
+import { integer } from "../rows.ts";
+import type { Client } from "./client.ts";
+import type { Identity } from "./store.ts";
+
+export interface LeaseOptions {
+  readonly client: Client;
+  readonly host: string;
+  /** Where others reach this host: known only when it listens. */
+  readonly address: () => string;
+  readonly version: string;
+  readonly leaseMs: number;
+  readonly heartbeatMs: number;
+  readonly logger: Logger;
+  /** Each renewal: until when (of `performance.now()`) agents may run. */
+  readonly onRenewed: (deadline: number) => void;
+}
+
+export interface Lease {
+  readonly identity: () => Identity;
+  /** Throws when it is over. */
+  readonly holder: () => Identity;
+  readonly onLost: (subscriber: () => Promise<void>) => void;
+  readonly close: () => Promise<void>;
+}
+
+/** The part of a lease after which nothing runs any more: the rest is for stopping what still does. */
+const USED = 0.75;
+
+const TAKE = `
+  INSERT INTO franca.hosts AS host (id, epoch, url, version, started, lease_until)
+  VALUES ($1, 1, $2, $3, clock_timestamp(), clock_timestamp() + $4 * interval '1 millisecond')
+  ON CONFLICT (id) DO UPDATE SET epoch = host.epoch + 1, url = excluded.url, version = excluded.version,
+    started = excluded.started, lease_until = excluded.lease_until
+  RETURNING epoch`;
+/** One that has ended is not renewed: another host may have taken sessions since. */
+const RENEW = `
+  UPDATE franca.hosts SET lease_until = clock_timestamp() + $3 * interval '1 millisecond', url = $4
+  WHERE id = $1 AND epoch = $2 AND lease_until > clock_timestamp() RETURNING epoch`;
+const END = "UPDATE franca.hosts SET lease_until = clock_timestamp() WHERE id = $1 AND epoch = $2";
+
+interface State extends LeaseOptions {
+  readonly subscribers: (() => Promise<void>)[];
+  epoch: number;
+  deadline: number;
+  lost: boolean;
+  closed: boolean;
+  /** Whether a question to the database is under way. */
+  asking: boolean;
+  timer: NodeJS.Timeout | null;
+  deadlineTimer: NodeJS.Timeout | null;
+}
+
+export async function openLease(options: LeaseOptions): Promise<Lease> {
+  const state: State = {
+    ...options,
+    subscribers: [],
+    epoch: 0,
+    deadline: 0,
+    lost: false,
+    closed: false,
+    asking: false,
+    timer: null,
+    deadlineTimer: null,
+  };
+  await take(state);
+  state.timer = setInterval(() => void beat(state), options.heartbeatMs);
+  state.timer.unref();
+  const identity = (): Identity => ({ host: state.host, epoch: state.epoch });
+  return {
+    identity,
+    holder() {
+      if (!state.lost && !state.closed && performance.now() < state.deadline) return identity();
+      throw new ApiError(
+        "storage_error",
+        `This host could not renew its lease in ${state.client.place.name}: it continues when the database can be reached.`,
+      );
+    },
+    onLost: (subscriber) => void state.subscribers.push(subscriber),
+    async close() {
+      state.closed = true;
+      stopTimers(state);
+      // A host that ends in order need not be waited for.
+      await state.client.query(END, state.host, state.epoch).catch(() => {});
+    },
+  };
+}
+
+async function take(state: State): Promise<void> {
+  const { client, host, address, version, leaseMs } = state;
+  const sent = performance.now();
+  const [row = {}] = await client.query(TAKE, host, address(), version, leaseMs);
+  state.epoch = integer(row, "epoch");
+  state.lost = false;
+  renewed(state, sent);
+}
+
+async function beat(state: State): Promise<void> {
+  if (state.asking || state.closed) return;
+  state.asking = true;
+  try {
+    await (state.lost ? take(state) : renew(state));
+  } catch (error) {
+    state.logger.warn("lease.not_renewed", { error });
+  } finally {
+    state.asking = false;
+  }
+}
+
+async function renew(state: State): Promise<void> {
+  const { client, host, epoch, leaseMs, address } = state;
+  const sent = performance.now();
+  const rows = await client.query(RENEW, host, epoch, leaseMs, address());
+  if (state.lost || state.closed || epoch !== state.epoch) return;
+  if (rows.length === 0) await lose(state);
+  else renewed(state, sent);
+}
+
+/** Counted from when the renewal was sent: the database counts from later. */
+function renewed(state: State, sent: number): void {
+  state.deadline = sent + state.leaseMs * USED;
+  if (state.deadlineTimer !== null) clearTimeout(state.deadlineTimer);
+  if (state.closed) return;
+  state.deadlineTimer = setTimeout(() => void lose(state), Math.max(0, state.deadline - performance.now()));
+  state.deadlineTimer.unref();
+  state.onRenewed(state.deadline);
+}
+
+/** No new lease before everything of the old one has been given up. */
+async function lose(state: State): Promise<void> {
+  if (state.lost || state.closed) return;
+  const wasAsking = state.asking;
+  state.lost = true;
+  state.asking = true;
+  state.logger.error("lease.lost", { host: state.host, epoch: state.epoch });
+  await Promise.allSettled(state.subscribers.map((subscriber) => subscriber()));
+  state.asking = wasAsking;
+}
+
+function stopTimers(state: State): void {
+  if (state.timer !== null) clearInterval(state.timer);
+  if (state.deadlineTimer !== null) clearTimeout(state.deadlineTimer);
+}

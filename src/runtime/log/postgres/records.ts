@@ -1,0 +1,238 @@
+/** The Postgres log's small records: sessions and their owners, prompts, and the processes that were started. */
+import type { SessionId } from "../../../protocol/ids.ts";
+import type { SessionFilter } from "../../../protocol/resources.ts";
+import { isSameProcess } from "../../process-identity.ts";
+import type { EventLog, ListQuery, Owner, RecordPage } from "../contract.ts";
+import { noSession, sessionExists } from "../errors.ts";
+import { idIn, integer, ownerIn, type Row, text, toPrompt, toRecord, toRun } from "../rows.ts";
+import { listed } from "./append.ts";
+import type { Value } from "./client.ts";
+import { type Identity, keyOf, ofSession, type Store } from "./store.ts";
+
+/** A session belongs to its home host, whether it is open there or not. `$1` is this host, `$2` its epoch. */
+const HOSTED = `
+  SELECT session.key, session.id, session.settings, session.summary, session.home,
+    session.owner_host, session.owner_pid, session.owner_started, session.owner_host = $1 AS here,
+    session.owner_epoch = $2 AS current, host.url AS host_url, home.url AS home_url,
+    coalesce(host.epoch = session.owner_epoch AND host.lease_until > clock_timestamp(), false) AS host_alive,
+    coalesce(home.lease_until > clock_timestamp(), false) AS home_alive
+  FROM franca.sessions AS session
+    LEFT JOIN franca.hosts AS host ON host.id = session.owner_host
+    LEFT JOIN franca.hosts AS home ON home.id = session.home`;
+
+type Records = Pick<
+  EventLog,
+  | "create"
+  | "list"
+  | "find"
+  | "claim"
+  | "release"
+  | "owned"
+  | "changeSettings"
+  | "addPrompt"
+  | "dropPrompt"
+  | "queuedPrompts"
+  | "sessionsWithQueue"
+  | "putRun"
+  | "endRun"
+  | "runs"
+>;
+
+export interface RecordsOptions {
+  /** Whether this host may run the sessions of hosts that are gone. */
+  readonly takeOver: boolean;
+}
+
+export const records = (store: Store, options: RecordsOptions): Records => ({
+  ...sessions(store, options),
+  ...prompts(store, options),
+  ...runs(store),
+});
+
+type SessionRecords = Pick<Records, "create" | "list" | "find" | "claim" | "release" | "owned" | "changeSettings">;
+
+function sessions(store: Store, { takeOver }: RecordsOptions): SessionRecords {
+  return {
+    async create({ id, settings, summary }, owner) {
+      const { host, epoch } = store.holder();
+      const { status, search } = listed(summary);
+      const { agent, directory = "" } = settings.create;
+      const rows = await store.write(
+        `INSERT INTO franca.sessions (id, settings, summary, last, agent, directory, status, search, home,
+           owner_host, owner_epoch, owner_pid, owner_started)
+         VALUES ($1, $2, $3, 0, $4, $5, $6, $7, $8, $8, $9, $10, $11) ON CONFLICT (id) DO NOTHING RETURNING key`,
+        ...[id, JSON.stringify(settings), JSON.stringify(summary), agent, directory, status, search, host, epoch],
+        ...[owner.pid, owner.started],
+      );
+      if (rows.length === 0) throw sessionExists(id);
+    },
+    list: (query) => page(store, query),
+    async find(id) {
+      const { host, epoch } = store.identity();
+      const [row] = await store.client.read(`${HOSTED} WHERE session.id = $3`, host, epoch, id);
+      return row === undefined ? null : { ...toRecord(row), owner: hostedOwner(row) };
+    },
+    claim: (id, owner, isDead) => claim(store, { id, owner, isDead, takeOver }),
+    async release(id, owner) {
+      const { host, epoch } = store.identity();
+      await store.write(
+        `UPDATE franca.sessions SET owner_host = NULL, owner_epoch = NULL, owner_pid = NULL, owner_started = NULL
+         WHERE id = $1 AND owner_host = $2 AND owner_epoch = $3 AND owner_pid = $4 AND owner_started = $5`,
+        ...[id, host, epoch, owner.pid, owner.started],
+      );
+    },
+    async owned() {
+      const { host, epoch } = store.identity();
+      const where = "WHERE session.owner_host IS NOT NULL AND session.id IS NOT NULL";
+      const rows = await store.client.read(`${HOSTED} ${where}`, host, epoch);
+      // A session that waits for its host is not for us to recover: it counts as owned.
+      return rows.map((row) => ({ id: idIn(row), owner: waiting(hostedOwner(row) ?? GONE, takeOver) }));
+    },
+    async changeSettings(id, settings) {
+      const { agent, directory = "" } = settings.create;
+      const update = "UPDATE franca.sessions SET settings = $2, agent = $3, directory = $4 WHERE id = $1 RETURNING key";
+      const rows = await store.write(update, id, JSON.stringify(settings), agent, directory);
+      if (rows.length === 0) throw noSession(id);
+    },
+  };
+}
+
+/** A process of this host that is over: no process has this pid. */
+const GONE: Owner = { pid: 0, started: "" };
+
+/** A process of this host; one of an earlier life of this host; or one of another host. */
+function hostedOwner(row: Row): Owner | null {
+  const owner = ownerIn(row, "owner");
+  if (owner === null) return null;
+  if (row.here === true) return row.current === true ? owner : GONE;
+  const host = { id: text(row, "owner_host"), url: text(row, "host_url"), alive: row.host_alive === true };
+  return { ...owner, host };
+}
+
+const waiting = (owner: Owner, takeOver: boolean): Owner =>
+  owner.host === undefined || takeOver ? owner : { ...owner, host: { ...owner.host, alive: true } };
+
+interface Claim {
+  readonly id: SessionId;
+  readonly owner: Owner;
+  readonly isDead: (other: Owner) => boolean;
+  readonly takeOver: boolean;
+}
+
+/** Of another host, only what is left by one that is gone, and only where this host may take over. */
+async function claim(store: Store, { id, owner, isDead, takeOver }: Claim): Promise<Owner> {
+  const { host, epoch } = store.holder();
+  return store.transaction(async ({ query }) => {
+    const [row] = await query(`${HOSTED} WHERE session.id = $3 FOR UPDATE OF session`, host, epoch, id);
+    if (row === undefined) throw noSession(id);
+    const current = hostedOwner(row) ?? homeOwner(row, { host, epoch });
+    if (current !== null && !isOurs(current, owner)) {
+      const gone = current.host === undefined ? isDead(current) : !current.host.alive && takeOver;
+      if (!gone) return current;
+    }
+    const update = `UPDATE franca.sessions SET home = $2, owner_host = $2, owner_epoch = $3, owner_pid = $4,
+      owner_started = $5 WHERE id = $1`;
+    await query(update, id, host, epoch, owner.pid, owner.started);
+    return owner;
+  });
+}
+
+const isOurs = (current: Owner, owner: Owner): boolean => current.host === undefined && isSameProcess(current, owner);
+
+/** A session that is closed and at home on another host: that host is asked. */
+function homeOwner(row: Row, { host }: Identity): Owner | null {
+  const id = text(row, "home");
+  if (id === host) return null;
+  return { ...GONE, host: { id, url: text(row, "home_url"), alive: row.home_alive === true } };
+}
+
+/** Prompts that this host may run: of its own sessions, and of hosts that are gone where it may take over. */
+const RUNNABLE = `
+  SELECT DISTINCT session.id FROM franca.prompts AS prompt
+    JOIN franca.sessions AS session ON session.key = prompt.session
+    LEFT JOIN franca.hosts AS home ON home.id = session.home
+  WHERE prompt.status = 'queued' AND session.id IS NOT NULL
+    AND (session.home = $1 OR ($2 AND coalesce(home.lease_until <= clock_timestamp(), true)))`;
+
+function prompts(
+  store: Store,
+  { takeOver }: RecordsOptions,
+): Pick<Records, "addPrompt" | "dropPrompt" | "queuedPrompts" | "sessionsWithQueue"> {
+  return {
+    async addPrompt(id, { prompt, delivery, idempotencyKey, sequence }) {
+      return store.transaction(async (queries) => {
+        const key = await keyOf(queries, id);
+        const [fresh] = await queries.query(
+          `INSERT INTO franca.prompts (session, id, idempotency_key, body, delivery, status, sequence)
+           VALUES ($1, $2, $3, $4, $5, 'queued', $6) ON CONFLICT (session, idempotency_key) DO NOTHING RETURNING id`,
+          ...[key, prompt.prompt_id, idempotencyKey, JSON.stringify(prompt), delivery, sequence],
+        );
+        if (fresh !== undefined) {
+          return { stored: { prompt, delivery, idempotencyKey, sequence, status: "queued" } as const, fresh: true };
+        }
+        const select = "SELECT * FROM franca.prompts WHERE session = $1 AND idempotency_key = $2";
+        const [seen = {}] = await queries.query(select, key, idempotencyKey);
+        return { stored: toPrompt(seen), fresh: false };
+      });
+    },
+    async dropPrompt(id, promptId) {
+      await store.transaction(async (queries) => {
+        const key = await keyOf(queries, id);
+        await queries.query("DELETE FROM franca.prompts WHERE session = $1 AND id = $2", key, promptId);
+      });
+    },
+    async queuedPrompts(id) {
+      const select = `SELECT prompt.* FROM franca.prompts AS prompt
+        WHERE prompt.session = session.key AND status = 'queued' ORDER BY ordinal`;
+      return (await ofSession(store, { id, select, values: [] })).map(toPrompt);
+    },
+    async sessionsWithQueue() {
+      return (await store.client.read(RUNNABLE, store.identity().host, takeOver)).map(idIn);
+    },
+  };
+}
+
+/** Processes of this host only: others look after theirs. */
+function runs(store: Store): Pick<Records, "putRun" | "endRun" | "runs"> {
+  return {
+    async putRun({ runId, session, owner, leader }) {
+      await store.write(
+        `INSERT INTO franca.runs (id, host, session, owner_pid, owner_started, leader_pid, leader_started)
+         VALUES ($1, $2, $3, $4, $5, $6, $7)
+         ON CONFLICT (id) DO UPDATE SET leader_pid = excluded.leader_pid, leader_started = excluded.leader_started`,
+        ...[runId, store.identity().host, session, owner.pid, owner.started],
+        ...[leader?.pid ?? null, leader?.started ?? null],
+      );
+    },
+    async endRun(runId) {
+      await store.write("DELETE FROM franca.runs WHERE id = $1", runId);
+    },
+    async runs() {
+      const rows = await store.client.read("SELECT * FROM franca.runs WHERE host = $1", store.identity().host);
+      return rows.map(toRun);
+    },
+  };
+}
+
+async function page(store: Store, { before, limit, ...filter }: ListQuery): Promise<RecordPage> {
+  const { host, epoch } = store.identity();
+  const values: Value[] = [host, epoch, before ?? Number.MAX_SAFE_INTEGER, limit + 1];
+  const where = conditions(filter).map(({ sql, value }) => `AND ${sql.replace("?", `$${values.push(value)}`)}`);
+  const select = `${HOSTED} WHERE session.key < $3 AND session.id IS NOT NULL ${where.join(" ")}`;
+  const rows = await store.client.read(`${select} ORDER BY session.key DESC LIMIT $4`, ...values);
+  const last = rows[limit - 1];
+  const next = rows.length > limit && last !== undefined ? integer(last, "key") : null;
+  const found = rows.slice(0, limit).map((row) => ({ ...toRecord(row), owner: hostedOwner(row) }));
+  return { records: found, next };
+}
+
+/** One more condition per field that was given. */
+function conditions({ status, agent, directory, q }: SessionFilter): { sql: string; value: string }[] {
+  const given = [
+    { sql: "session.agent = ?", value: agent },
+    { sql: "session.directory = ?", value: directory },
+    { sql: "session.status = ?", value: status },
+    { sql: "strpos(session.search, ?) > 0", value: q?.toLowerCase() },
+  ];
+  return given.flatMap(({ sql, value }) => (value === undefined ? [] : [{ sql, value }]));
+}

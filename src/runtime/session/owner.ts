@@ -1,0 +1,21 @@
+/** Who owns a session: a process of this machine, or of another host that writes to the same log. */
+import { ApiError } from "../../protocol/errors.ts";
+import type { SessionId } from "../../protocol/ids.ts";
+import { isDead } from "../agent/process-table.ts";
+import type { Owner } from "../log/contract.ts";
+import { isSameProcess } from "../process-identity.ts";
+
+/** The process table knows the processes of this machine; of other hosts, the log does. */
+export const isDeadOwner = (owner: Owner): boolean => (owner.host === undefined ? isDead(owner) : !owner.host.alive);
+
+export const isOwn = (owner: Owner, own: Owner): boolean => owner.host === undefined && isSameProcess(owner, own);
+
+export function ownedBy(id: SessionId, { pid, host }: Owner): ApiError {
+  if (host === undefined) {
+    return new ApiError("session_owned", `Session ${id} is being driven by process ${pid}: ask there.`);
+  }
+  const place = host.url === "" ? `host ${host.id}` : `host ${host.id} at ${host.url}`;
+  if (host.alive) return new ApiError("session_owned", `Session ${id} belongs to ${place}: ask there.`);
+  const advice = "start that host again, or start one that may take over (--take-over)";
+  return new ApiError("session_owned", `Session ${id} waits for ${place}, which is gone: ${advice}.`);
+}
