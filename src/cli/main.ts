@@ -58,6 +58,7 @@ const commands: readonly CommandEntry[] = [
     load: () => import("./backup.ts"),
   },
   { name: "restore", summary: "Put the sessions of a backup back", load: () => import("./restore.ts") },
+  { name: "store", summary: "Copy sessions between SQLite and Postgres", load: () => import("./store.ts") },
   {
     name: "convert",
     summary: "Translate an agent's recorded stream into another dialect",
