@@ -32,6 +32,11 @@ export interface AdapterDefinition<Line, State> {
   readonly models?: ModelSource;
   /** The command line by which its own users resume a conversation in a terminal, given its native id. */
   readonly resumeCommand?: (nativeId: string) => string;
+  /**
+   * The place in the agent's conversation that a line of its own stands for; null when it is none. With it the agent
+   * can be resumed at an earlier place (`resume_at`).
+   */
+  readonly placeOf?: (line: unknown) => string | null;
   /** How `franca doctor` tries it; without it the agent is only looked at. */
   readonly trial?: Trial;
   /**
@@ -74,6 +79,7 @@ export interface Adapter {
   readonly modes: readonly AgentMode[];
   readonly models: ModelSource | null;
   readonly resumeCommand: ((nativeId: string) => string) | null;
+  readonly placeOf: ((line: unknown) => string | null) | null;
   readonly trial: Trial | null;
   readonly folder: { readonly lookFor: readonly string[] } | null;
   readonly route: ((value: unknown) => Route) | null;
@@ -109,6 +115,7 @@ export function defineAdapter<Line, State>(definition: AdapterDefinition<Line, S
     modes: definition.modes ?? [],
     models: definition.models ?? null,
     resumeCommand: definition.resumeCommand ?? null,
+    placeOf: definition.placeOf ?? null,
     trial: definition.trial ?? null,
     folder: definition.folder ?? null,
     offline: definition.offline ?? false,

@@ -35,6 +35,8 @@ export interface LaunchOptions {
   readonly fork: boolean;
   /** The branch begins before this message of `resume`, for agents that can; null: at its end. */
   readonly fork_at: string | null;
+  /** Go on from this place of `resume`, without what came after it; absent: at its end. */
+  readonly resume_at?: string;
   readonly model: string | null;
   readonly variant: string | null;
   readonly mode: string | null;

@@ -266,6 +266,26 @@ describeNeeding("Claude Code", { missing }, () => {
     expect(new Set(ids).size).toBe(2);
   });
 
+  test("what was taken back is unknown to it: from the middle of a conversation, and from its beginning", async () => {
+    const words = ["One.", "Two.", "Three.", "Four."];
+    const bench = await openBench({ script: () => ({ turns: words.map((word) => answer(text(word))) }) });
+    await bench.create();
+    const lastRequest = () => JSON.stringify(bench.model.requests.at(-1));
+    const messageOf = async (prompt: string): Promise<string> =>
+      (await bench.sessions.get(bench.id)).items.find(({ content }) => JSON.stringify(content).includes(prompt))
+        ?.message_id ?? "";
+    await turn(bench.sessions, bench.id, "first question");
+    await turn(bench.sessions, bench.id, "second question");
+    await bench.sessions.revert(bench.id, { message_id: await messageOf("second question") });
+    const events = await turn(bench.sessions, bench.id, "third question");
+    expect(ends(events)).toEqual(["completed/signal"]);
+    expect(lastRequest()).toMatch(/first question.*One\..*third question/);
+    expect(lastRequest()).not.toMatch(/second question|Two\./);
+    await bench.sessions.revert(bench.id, { message_id: await messageOf("first question") });
+    await turn(bench.sessions, bench.id, "fourth question");
+    expect(lastRequest()).not.toMatch(/first question|third question/);
+  });
+
   test("compaction is a turn with a state of its own, and the session goes on", async () => {
     const bench = await openBench({
       script: () => ({

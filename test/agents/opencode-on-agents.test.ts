@@ -2,6 +2,7 @@
  * OpenCode's real TUI on the real Claude Code and the real Codex, each with a scripted model. Needs all three:
  * `npm run test:agents -- opencode claude codex`. Screens are kept in test-output/opencode-tui.
  */
+import { execFileSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
@@ -86,6 +87,73 @@ describeNeeding("the TUI on real agents", { missing }, () => {
     await terminal.shows(/Read README\.md[\s\S]*\+ Second line\.[\s\S]*Done by Claude Code\./);
     terminal.keep("claude-turn");
     expect(readFileSync(readme, "utf8")).toBe("# Demo\n\nFirst line.\nSecond line.\n");
+  });
+
+  test("Claude Code: a person's own command, /undo with its files, and a fork with its history", async () => {
+    const folder = temporaryFolder();
+    for (const name of ["work", "home", "tmp"]) mkdirSync(join(folder, name));
+    const directory = join(folder, "work");
+    const readme = join(directory, "README.md");
+    writeFileSync(readme, "# Demo\n\nFirst line.\n");
+    execFileSync("git", ["init", "-q"], { cwd: directory });
+    const edit = { file_path: readme, old_string: "First line.\n", new_string: "First line.\nSecond line.\n" };
+    const model = await serveAnthropic({
+      turns: [
+        answer(text("Good morning to you.")),
+        answer(call("Read", { file_path: readme })),
+        answer(call("Edit", edit)),
+        answer(text("The line is there.")),
+        answer(text("Nothing was changed.")),
+      ],
+    });
+    onTestFinished(() => model.close());
+    const env = {
+      HOME: join(folder, "home"),
+      TMPDIR: join(folder, "tmp"),
+      ANTHROPIC_BASE_URL: model.url,
+      ANTHROPIC_API_KEY: "dummy",
+      CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
+    };
+    const url = await daemonFor("claude", env, folder);
+    const trusted = await fetch(`${url}/v1/trust`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ directory, force: true }),
+    });
+    expect(trusted.ok).toBe(true);
+    const terminal = openTui({ program: programs.opencode ?? "", url, directory });
+    await terminal.shows(/Claude Code/, { withinMs: 60_000 });
+    await submit(terminal, "good morning");
+    await terminal.shows(/Good morning to you\./);
+    terminal.type("!");
+    await terminal.shows(/shell/i);
+    terminal.type("echo by $((40+2)) hand");
+    terminal.press("Enter");
+    await terminal.shows(/by 42 hand/);
+    terminal.keep("claude-shell");
+    await submit(terminal, "add a line");
+    await terminal.shows(/Permission required[\s\S]*Second line/);
+    terminal.press("Enter");
+    await terminal.shows(/The line is there\./);
+    expect(JSON.stringify(model.requests)).toContain("by 42 hand");
+    terminal.type("/undo");
+    await terminal.shows(/Undo/);
+    terminal.press("Enter");
+    await terminal.shows(/message reverted/);
+    terminal.keep("claude-undone");
+    expect(readFileSync(readme, "utf8")).toBe("# Demo\n\nFirst line.\n");
+    for (let at = 0; at < "add a line".length; at += 1) terminal.press("BSpace");
+    await submit(terminal, "what was changed");
+    await terminal.shows(/Nothing was changed\./);
+    expect(JSON.stringify(model.requests.at(-1))).not.toContain("add a line");
+    terminal.type("/fork");
+    await terminal.shows(/Fork/);
+    terminal.press("Enter");
+    await terminal.shows(/Full session|Fork from/i);
+    terminal.press("Enter");
+    await terminal.shows(/fork #1/);
+    await terminal.shows(/Nothing was changed\./);
+    terminal.keep("claude-forked");
   });
 
   test("Codex: a command, a permission dialog, the answer", async () => {

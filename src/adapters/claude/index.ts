@@ -31,5 +31,9 @@ export const claude = defineAdapter({
   },
   models,
   trial,
+  placeOf(line) {
+    const isPlace = isClaudeLine(line) && line.type === "assistant" && (line.parent_tool_use_id ?? null) === null;
+    return isPlace ? (line.uuid ?? null) : null;
+  },
   resumeCommand: (id) => `claude --resume ${id}`,
 });

@@ -12,6 +12,7 @@ export const capabilities: Capabilities = {
   steer: true,
   resume: true,
   fork: true,
+  rewind: true,
   compact: true,
   images: true,
   mcp: true,
@@ -71,7 +72,7 @@ const environment = {
 };
 
 export function launch(options: LaunchOptions): Launch {
-  const { permission_mode, asRoot, resume, fork, model, variant, system_prompt } = options;
+  const { permission_mode, asRoot, resume, resume_at, fork, model, variant, system_prompt } = options;
   // In a sandbox Claude Code lets root do what it refuses to root elsewhere.
   const isSandbox = (options.env.IS_SANDBOX ?? options.inherited.IS_SANDBOX) === "1";
   if (permission_mode === "bypass" && asRoot && !isSandbox) {
@@ -95,6 +96,7 @@ export function launch(options: LaunchOptions): Launch {
       "--permission-mode",
       nativeMode(permission_mode),
       ...(resume === null ? [] : ["--resume", resume, ...(fork ? ["--fork-session"] : [])]),
+      ...(resume === null || resume_at === undefined ? [] : ["--resume-session-at", resume_at]),
       ...(model === null ? [] : ["--model", model]),
       ...(variant === null ? [] : ["--effort", variant]),
       ...(system_prompt === null

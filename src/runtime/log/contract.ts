@@ -63,6 +63,11 @@ export interface SessionSettings {
   readonly forkOf: string | null;
   /** The message before which the branch begins; absent: at the end. */
   readonly forkAt?: string;
+  /**
+   * The conversation was taken back after so many turns: until the next one has run, the agent is resumed at that place
+   * of its conversation; null: it begins a new one.
+   */
+  readonly rewound?: { readonly turns: number; readonly at: string | null };
   /** Names of provider keys that were given for this session; their values are in memory only. */
   readonly keyNames?: readonly string[];
 }

@@ -12,17 +12,20 @@ export function launchOptions(
   prompt: Prompt | null,
 ): LaunchOptions {
   const { adapter, settings } = open;
-  const { create, forkOf, forkAt = null } = settings;
-  const { native_session_id } = open.session.snapshot();
+  const { create, forkOf, forkAt = null, rewound } = settings;
+  const { native_session_id, turns } = open.session.snapshot();
+  const isRewound = rewound !== undefined && turns <= rewound.turns + 1;
+  const known = isRewound && rewound.at === null ? null : (native_session_id ?? create.nativeSessionId ?? forkOf);
   const { resume } = adapter.capabilities;
   const directory = create.directory ?? process.cwd();
   return {
     session_id: open.id,
     directory,
     folder: adapter.folder === null ? null : trust.factsOf(directory, adapter.folder.lookFor),
-    resume: resume ? (native_session_id ?? create.nativeSessionId ?? forkOf) : null,
+    resume: resume ? known : null,
     fork: native_session_id === null && forkOf !== null,
     fork_at: forkAt,
+    ...(isRewound && rewound.at !== null ? { resume_at: rewound.at } : {}),
     model: create.model ?? null,
     variant: create.variant ?? null,
     mode: create.agentMode ?? null,

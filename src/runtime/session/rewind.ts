@@ -5,6 +5,7 @@
 import { ApiError } from "../../protocol/errors.ts";
 import type { MessagePlace, Revert } from "../../protocol/events.ts";
 import { noExit } from "../agent/connection/contract.ts";
+import type { EventLog } from "../log/contract.ts";
 import { readConversation } from "./copy-history.ts";
 import { type OpenSession, stopAgent } from "./open-session.ts";
 import { cannot, refuseEnded } from "./refusals.ts";
@@ -21,7 +22,8 @@ export async function markRevert(open: OpenSession, revert: Revert | null): Prom
 }
 
 /** Before a prompt: what was taken back is gone for good now. */
-export async function finishRevert({ log }: Runtime, open: OpenSession): Promise<void> {
+export async function finishRevert(runtime: Runtime, open: OpenSession): Promise<void> {
+  const { log } = runtime;
   const { revert, sequence } = open.session.snapshot();
   if (revert === null || open.adapter.capabilities.rewind !== true) return;
   const items = await readConversation(log, { id: open.id, until: sequence });
@@ -30,5 +32,50 @@ export async function finishRevert({ log }: Runtime, open: OpenSession): Promise
   const removed = [...names].map((message_id): MessagePlace => ({ message_id }));
   // The one that runs still knows what was taken back.
   if (open.link.isOpen()) await stopAgent(open, noExit);
+  const { placeOf } = open.adapter;
+  if (placeOf !== null)
+    await keepPlace(runtime, open, await placeBefore(log, { open, message: revert.message_id, placeOf }));
   await open.writer.command({ type: "revert", revert: null, removed });
+}
+
+async function keepPlace({ log }: Runtime, open: OpenSession, at: string | null): Promise<void> {
+  const settings = { ...open.settings, rewound: { turns: open.session.snapshot().turns, at } };
+  await log.changeSettings(open.id, settings);
+  open.settings = settings;
+}
+
+interface Search {
+  readonly open: OpenSession;
+  readonly message: string;
+  readonly placeOf: (line: unknown) => string | null;
+}
+
+/** The last place of the agent's conversation before a message; null when the message is its first. */
+async function placeBefore(log: EventLog, { open, message, placeOf }: Search): Promise<string | null> {
+  for (let end = await lineOf(log, { open, message }); end > 1; end -= PAGE) {
+    const after = Math.max(0, end - 1 - PAGE);
+    const { lines } = await log.readNative(open.id, { after, limit: end - 1 - after });
+    const found = lines.findLast(({ from, native }) => from === "agent" && placeOf(native) !== null);
+    if (found !== undefined) return placeOf(found.native);
+  }
+  return null;
+}
+
+const PAGE = 500;
+const READ_BYTES = 256 * 1024;
+
+/** The first native line of the turn that a message began. */
+async function lineOf(log: EventLog, { open: { id }, message }: Pick<Search, "open" | "message">): Promise<number> {
+  let isThere = false;
+  for (let after = 0; ; ) {
+    const groups = await log.read(id, { after, maxBytes: READ_BYTES });
+    if (groups.length === 0) return 0;
+    for (const group of groups) {
+      after = group.last;
+      for (const event of group.events()) {
+        isThere ||= event.type === "item.started" && event.data.item.message_id === message;
+        if (isThere && event.cause.line !== null) return event.cause.line;
+      }
+    }
+  }
 }
