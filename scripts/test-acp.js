@@ -6,7 +6,7 @@ import { ensureBuilt, ensureInstalled } from "./ensure.js";
 import { runTests } from "./run-tests.js";
 import { installed, variable } from "./tools.js";
 
-const names = ["claude", "claude-acp", "opencode-acp", "qwen", "grok", "kimi", "acp-sdk", "acpx", "node"];
+const names = ["claude", "claude-acp", "opencode-acp", "qwen", "gemini", "grok", "kimi", "acp-sdk", "acpx", "node"];
 
 ensureInstalled();
 ensureBuilt();

@@ -2,6 +2,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import type { Trial, TrialSetup } from "../core/trial.ts";
 import { serveAnthropic } from "../model-server/anthropic.ts";
+import { serveGemini } from "../model-server/gemini.ts";
 import { serveOpenAi } from "../model-server/openai.ts";
 import type { Script, ScriptTurn } from "../model-server/script.ts";
 import type { ModelServer } from "../model-server/serve.ts";
@@ -17,7 +18,7 @@ const PROMPT = "Read README.md and add a line at the end.";
 
 export const promptOf = ({ pretence }: Trial): string => pretence ?? PROMPT;
 
-const servers = { anthropic: serveAnthropic, openai: serveOpenAi } as const;
+export const servers = { anthropic: serveAnthropic, gemini: serveGemini, openai: serveOpenAi } as const;
 
 /** `file` is the path of the README. */
 export function serveModel(trial: Trial, { file }: { readonly file: string }): Promise<ModelServer> {

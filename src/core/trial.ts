@@ -6,7 +6,7 @@ import type { PermissionMode } from "../protocol/events.ts";
 
 export interface Trial {
   /** The wire format that the scripted model speaks. */
-  readonly model: "anthropic" | "openai";
+  readonly model: "anthropic" | "gemini" | "openai";
   /** What the model calls to do the task, one tool a model step. */
   readonly calls: (task: TrialTask) => readonly TrialCall[];
   /** What the agent asks the model beside the conversation. */

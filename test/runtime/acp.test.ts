@@ -158,6 +158,28 @@ test("a program that never answers is stopped, and the error has its command and
   });
 });
 
+test("a missing login says what to run and what to set", () => {
+  const adapter = adapterFor("gemini")?.open();
+  const sent = adapter?.step({ type: "connected", first: true, options: plainOptions, at: 0 });
+  const answer = (line: object) =>
+    adapter?.step({ type: "line", from: "agent", line: { jsonrpc: "2.0", ...line }, at: 1 });
+  const authMethods = [
+    { id: "login", type: "terminal", name: "Login with Kimi account", args: ["--login"] },
+    { id: "own", name: "Log in", _meta: { "terminal-auth": { command: "copilot", args: ["login"] } } },
+    { id: "words", name: "Google", description: "Log in with your Google account" },
+  ];
+  expect(sent).toMatchObject([{ line: { id: "s:1" } }]);
+  const opening = answer({ id: "s:1", result: { protocolVersion: 1, authMethods } });
+  expect(opening).toMatchObject([{ line: { id: "s:2", method: "session/new" } }]);
+  expect(answer({ id: "s:2", error: { code: -32000, message: "Authentication required" } })).toMatchObject([
+    {
+      code: "auth_required",
+      message:
+        "Authentication required To log in: set GEMINI_API_KEY or GOOGLE_API_KEY; or run `gemini --acp --skip-trust --login` (Login with Kimi account); or run `copilot login` (Log in); or Log in with your Google account.",
+    },
+  ]);
+});
+
 test("a configured command is that of sessions that name none", async () => {
   const named = async (acp: AcpLive) => {
     await acp.sessions.create(sessionId("plain"), { agent: "acp", directory: acp.work });

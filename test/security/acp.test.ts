@@ -138,6 +138,23 @@ test("in a folder that is not trusted an agent that takes something from it is n
   expect(end.error?.message).toContain(".gemini");
 });
 
+test("an approved command runs in a shell and from the session's folder unasked, from no other and with no more", async () => {
+  const acp = await openAcp();
+  const id = await acp.create("shell");
+  const [work, command] = [acp.work, `touch ${join(acp.work, "ran")}`];
+  const asked = async (line: string) =>
+    (await play(acp, id, { steps: [`approve ${command}`, `terminal ${line}`] })).asked.slice(1);
+  expect(await asked(`/bin/bash -c cd '${work}' && ${command}`)).toEqual([]);
+  for (const line of [
+    `/bin/bash -c cd '${acp.folder}' && ${command}`,
+    `/bin/bash -c cd '${work}' && ${command}; touch more`,
+    `/bin/bash -c cd '${work}' && touch more && ${command}`,
+    `/bin/bash -c cd '${work}'/../other && ${command}`,
+  ]) {
+    expect(await asked(line)).toEqual([`execute ${line}`]);
+  }
+});
+
 describe("the command of a user's own agent", () => {
   const hostile = (acp: AcpLive): string => {
     const marker = join(acp.work, "ran");

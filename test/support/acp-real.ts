@@ -5,10 +5,8 @@ import { dirname, join } from "node:path";
 import { setup as claudeSetup } from "../../src/adapters/claude/trial.ts";
 import { adapterFor } from "../../src/adapters/index.ts";
 import { setup as openCodeSetup } from "../../src/adapters/opencode/trial.ts";
-import { prepare } from "../../src/cli/doctor-trial.ts";
-import type { TrialPlace, TrialSetup } from "../../src/core/trial.ts";
-import { serveAnthropic } from "../../src/model-server/anthropic.ts";
-import { serveOpenAi } from "../../src/model-server/openai.ts";
+import { prepare, servers } from "../../src/cli/doctor-trial.ts";
+import type { Trial, TrialPlace, TrialSetup } from "../../src/core/trial.ts";
 import type { Script, ScriptTurn, SideConversation } from "../../src/model-server/script.ts";
 import type { UniversalEvent } from "../../src/protocol/events.ts";
 import { type SessionId, sessionId } from "../../src/protocol/ids.ts";
@@ -17,7 +15,7 @@ import { eventsAfter, open, removeFolder } from "./sessions.ts";
 
 export interface RealAgent {
   readonly agent: string;
-  readonly model: "anthropic" | "openai";
+  readonly model: Trial["model"];
   /** A tool that only the conversation itself offers: other requests are titles and the like. */
   readonly ownTool: string;
   readonly setup: (place: TrialPlace) => TrialSetup;
@@ -25,6 +23,8 @@ export interface RealAgent {
   readonly command: (command: string) => Tool;
   /** What a refusal of a command leads to. */
   readonly rejected: "completed" | "rejected";
+  /** It loses sessions that are loaded again within the minute in which they began. */
+  readonly forgets?: true;
 }
 
 interface Tool {
@@ -98,6 +98,19 @@ export const realAgents: readonly RealAgent[] = [
     rejected: "rejected",
   },
   {
+    agent: "gemini",
+    model: "gemini",
+    ownTool: "replace",
+    setup: trialSetup("gemini"),
+    edit: (file) => [
+      { name: "read_file", input: { file_path: file } },
+      { name: "replace", input: { file_path: file, instruction: "Tidy", old_string: BEFORE, new_string: AFTER } },
+    ],
+    command: (command) => ({ name: "run_shell_command", input: { command, description: "Run a command" } }),
+    rejected: "completed",
+    forgets: true,
+  },
+  {
     agent: "kimi",
     model: "openai",
     ownTool: "Edit",
@@ -145,8 +158,7 @@ export async function openReal(real: RealAgent, { program, node, scripts }: Real
   for (const path of [work, programs]) mkdirSync(path, { recursive: true });
   symlinkSync(program, join(programs, adapter.binary.name));
   writeFileSync(join(work, "README.md"), `# Demo\n\n${BEFORE}\n`);
-  const serve = real.model === "anthropic" ? serveAnthropic : serveOpenAi;
-  const server = await serve(scriptOf(real, scripts(work)));
+  const server = await servers[real.model](scriptOf(real, scripts(work)));
   const env = {
     ...prepare(real.setup({ folder, url: server.url })),
     PATH: `${dirname(node)}:${process.env.PATH ?? ""}`,

@@ -1,7 +1,7 @@
 /**
  * A scripted ACP agent on stdio. The prompt's text is a program: one instruction a line, run in order, then `end_turn`.
- *   say TEXT · think TEXT · tool ID KIND TITLE · ask ID · edit PATH NEW · run COMMAND · write PATH CONTENT · read PATH
- *   terminal COMMAND · question · plan · stop REASON · error CODE MESSAGE · late TEXT · hang · die
+ *   say TEXT · think TEXT · tool ID KIND TITLE · ask ID · edit PATH NEW · approve COMMAND · write PATH CONTENT
+ *   read PATH · terminal COMMAND · question · plan · stop REASON · error CODE MESSAGE · late TEXT · hang · die
  */
 import { appendFileSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { createInterface } from "node:readline";
@@ -58,6 +58,11 @@ const steps = {
       status: failed ? "failed" : "completed",
       content,
     });
+  },
+  async approve(s, command) {
+    const toolCallId = `ask-${asked}`;
+    await permission(s, { toolCallId, title: command, kind: "execute", rawInput: { command } });
+    update(s, { sessionUpdate: "tool_call_update", toolCallId, status: "completed" });
   },
   async write(s, rest) {
     const [path, content] = rest.split(" ");

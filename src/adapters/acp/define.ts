@@ -20,7 +20,7 @@ export function defineAcpAgent(definition: AcpAgent): Adapter {
     name,
     isNative: isAcpLine,
     recognises: (value) => isHello(value, (hello) => isOf(info, hello)),
-    adapter: acpFold({ quirks, launch }),
+    adapter: acpFold({ quirks, launch, keys: credentials?.variables ?? [] }),
     wakeAt,
     explain,
     launch,

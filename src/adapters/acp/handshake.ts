@@ -18,10 +18,12 @@ type Connected = Extract<AdapterInput<unknown>, { type: "connected" }>;
 interface Known {
   readonly quirks: Quirks;
   readonly command: string;
+  /** Variables that hold its credentials. */
+  readonly keys: readonly string[];
 }
 
-export function onConnected(state: State, { quirks, command }: Known, { options, at }: Connected): Send[] {
-  Object.assign(state, { ...start(quirks), at, turnAt: at, options, command, phase: "initializing" });
+export function onConnected(state: State, { quirks, command, keys }: Known, { options, at }: Connected): Send[] {
+  Object.assign(state, { ...start(quirks), at, turnAt: at, options, command, keys, phase: "initializing" });
   state.rpc.prefix = `${options.session_id}:`;
   return [
     ask(state, {
@@ -210,12 +212,24 @@ function openError(state: State, failure: RpcFailure, fatal: boolean): Extract<R
   return { type: "error", ...info, message: `${info.message} ${loginAdvice(state)}`.trim(), fatal };
 }
 
-/** What a person does to log in, from the methods that the agent names. */
-function loginAdvice({ agent }: State): string {
+/** What a person does to log in: what to run, which key to set, else the agent's own words for it. */
+function loginAdvice({ agent, command, keys }: State): string {
   const named = Array.isArray(agent.authMethods) ? agent.authMethods.map(shapeOf) : [];
-  const ways = named.flatMap(({ name, description }) => {
-    const text = [description, name].find((one) => isString(one) && one !== "");
-    return isString(text) ? [text] : [];
+  const ways = named.flatMap((method) => {
+    const way = loginWay(method, command);
+    return way === null ? [] : [way];
   });
-  return ways.length === 0 ? "Log in with the agent itself first." : `To log in: ${ways.join("; or ")}.`;
+  const set = keys.length === 0 ? [] : [`set ${keys.join(" or ")}`];
+  const all = [...new Set([...set, ...ways])];
+  return all.length === 0 ? "Log in with the agent itself first." : `To log in: ${all.join("; or ")}.`;
+}
+
+/** A method for terminals is the agent's own command with more words, or a command of its own. */
+function loginWay({ type, args, name, description, _meta }: Shape, command: string): string | null {
+  const own = shapeOf(shapeOf(_meta)["terminal-auth"]);
+  const words = (list: unknown): string => (Array.isArray(list) ? list.filter(isString) : []).join(" ");
+  const label = isString(name) && name !== "" ? ` (${name})` : "";
+  if (isString(own.command)) return `run \`${`${own.command} ${words(own.args)}`.trim()}\`${label}`;
+  if (type === "terminal" && command !== "") return `run \`${`${command} ${words(args)}`.trim()}\`${label}`;
+  return [description, name].filter(isString).find((text) => text !== "") ?? null;
 }

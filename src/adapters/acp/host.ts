@@ -129,7 +129,14 @@ function isShellGranted(state: State, line: string): boolean {
   const [, quote, script] = SHELL.exec(line) ?? [];
   if (script === undefined) return false;
   const plain = quote === "'" ? script.replaceAll("'\\''", "'").replaceAll(`'"'"'`, "'") : script;
-  return isGranted(state.grants, commandGrant(plain), "");
+  return isGranted(state.grants, commandGrant(withoutFolder(state, plain)), "");
+}
+
+// Quirk: it changes to the session's folder first, where it runs anyway (transcripts/kimi/command-terminal).
+function withoutFolder({ options }: State, script: string): string {
+  const folders = [options?.folder?.path, options?.directory].filter(isString);
+  const prefix = folders.map((folder) => `cd '${folder}' && `).find((start) => script.startsWith(start));
+  return prefix === undefined ? script : script.slice(prefix.length);
 }
 
 function createCall({ command, args, env, cwd, outputByteLimit }: Shape): HostCall {

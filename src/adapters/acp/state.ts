@@ -88,6 +88,8 @@ export interface State {
   options: LaunchOptions | null;
   /** The agent's command line, for errors. */
   command: string;
+  /** Variables that hold its credentials. */
+  keys: readonly string[];
   /** `overdue`: it has not answered `initialize` in time and is being stopped. */
   phase: "none" | "initializing" | "overdue" | "opening" | "ready" | "failed";
   version: number;
@@ -134,6 +136,7 @@ export const start = (quirks: Quirks): State => ({
   rpc: startRpc({ prefix: "", versioned: true }),
   options: null,
   command: "",
+  keys: [],
   phase: "none",
   version: 1,
   agent: {},

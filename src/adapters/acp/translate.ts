@@ -25,9 +25,10 @@ import { beginTurn } from "./work.ts";
 interface Known {
   readonly quirks: Quirks;
   readonly launch: (options: LaunchOptions) => Launch;
+  readonly keys: readonly string[];
 }
 
-export const acpFold = ({ quirks, launch }: Known): Fold<AdapterInput<AcpLine>, Report | Send, State> => ({
+export const acpFold = ({ quirks, launch, keys }: Known): Fold<AdapterInput<AcpLine>, Report | Send, State> => ({
   start: () => start(quirks),
   step(state, input) {
     switch (input.type) {
@@ -37,7 +38,7 @@ export const acpFold = ({ quirks, launch }: Known): Fold<AdapterInput<AcpLine>, 
       case "command":
         return encode(state, input);
       case "connected":
-        return onConnected(state, { quirks, command: commandLine(launch(input.options)) }, input);
+        return onConnected(state, { quirks, keys, command: commandLine(launch(input.options)) }, input);
       case "disconnected":
         return disconnect(state.rpc).flatMap(({ context, failure }) => onFailed(state, context, failure));
       case "tick":

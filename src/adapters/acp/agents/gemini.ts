@@ -3,6 +3,13 @@ import { shapeOf } from "../../../dialects/shape.ts";
 import { defineAcpAgent } from "../define.ts";
 import { count } from "../usage.ts";
 
+const settings = {
+  security: { auth: { selectedType: "gemini-api-key" } },
+  telemetry: { enabled: false },
+  privacy: { usageStatisticsEnabled: false },
+  general: { enableAutoUpdate: false, enableAutoUpdateNotification: false, maxAttempts: 2 },
+};
+
 export const gemini = defineAcpAgent({
   agent: "gemini",
   name: "Gemini CLI",
@@ -17,6 +24,28 @@ export const gemini = defineAcpAgent({
   environment: { prefixes: ["GEMINI_", "GOOGLE_"] },
   credentials: { variables: ["GEMINI_API_KEY", "GOOGLE_API_KEY"], files: [".gemini/oauth_creds.json"] },
   folderFiles: [".gemini"],
+  trial: {
+    model: "gemini",
+    calls: ({ file, last, added }) => [
+      { name: "read_file", input: { file_path: file } },
+      {
+        name: "replace",
+        input: { file_path: file, instruction: "Add a line", old_string: last, new_string: last + added },
+      },
+    ],
+    permissionMode: "default",
+    setup: ({ folder, url }) => ({
+      env: {
+        HOME: `${folder}/home`,
+        TMPDIR: `${folder}/tmp`,
+        GEMINI_API_KEY: "dummy",
+        GEMINI_MODEL: "gemini-2.5-pro",
+        GOOGLE_GEMINI_BASE_URL: url,
+      },
+      folders: [`${folder}/home/.gemini`, `${folder}/tmp`],
+      files: { [`${folder}/home/.gemini/settings.json`]: JSON.stringify(settings) },
+    }),
+  },
   resumeCommand: (id) => `gemini --resume ${id}`,
   quirks: {
     modes: { default: "default", plan: "plan", acceptEdits: "autoEdit", bypass: "yolo" },
