@@ -1,7 +1,7 @@
 /** The daemon under test: the built program as a process of its own, with fake agents on its path. */
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -69,7 +69,9 @@ export function openHost({ bundle, project, program = join(project, "bin", "fran
   const isRunning = () => child !== null && child.exitCode === null && child.signalCode === null;
   const setFaults = (change: Partial<Faults>): void => {
     faults = { ...faults, ...change };
-    writeFileSync(faultsFile, JSON.stringify(faults));
+    // Whole: the daemon may be reading it because of the change before.
+    writeFileSync(`${faultsFile}.next`, JSON.stringify(faults));
+    renameSync(`${faultsFile}.next`, faultsFile);
     if (isRunning()) child?.kill("SIGUSR2");
   };
   setFaults({});

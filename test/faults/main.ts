@@ -1,7 +1,7 @@
 /**
- * `npm run test:faults [-- --seeds 100] [--first 1] [--seed N] [--program FILE]`: draws a plan of faults from each
- * seed, carries it out against the real daemon, and counts broken promises. A plan that breaks one is made smaller and
- * printed. Exits with 1 when a promise was broken.
+ * `npm run test:faults [-- --seeds 100] [--first 1] [--seed N] [--program FILE] [--until-broken]`: draws a plan of
+ * faults from each seed, carries it out against the real daemon, and counts broken promises. A plan that breaks one is
+ * made smaller and printed. Exits with 1 when a promise was broken.
  */
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -23,6 +23,9 @@ async function main(): Promise<number> {
       seed: { type: "string" },
       program: { type: "string" },
       "no-shrink": { type: "boolean", default: false },
+      "until-broken": { type: "boolean", default: false },
+      "settle-ms": { type: "string" },
+      report: { type: "string", default: "faults" },
     },
   });
   const first = Number(values.seed ?? values.first);
@@ -31,22 +34,26 @@ async function main(): Promise<number> {
     bundle: process.argv[1] ?? "",
     project: process.cwd(),
     ...(values.program === undefined ? {} : { program: values.program }),
+    ...(values["settle-ms"] === undefined ? {} : { settleMs: Number(values["settle-ms"]) }),
   };
   const run = (plan: Plan): Promise<Violation[]> =>
     runPlan(plan, host).catch((error: unknown) => [{ promise: "hung", what: String(error) }]);
+  let tried = 0;
   const failures: { readonly plan: Plan; readonly found: readonly Violation[] }[] = [];
   const began = Date.now();
   for (let seed = first; seed < first + count; seed += 1) {
     const plan = drawPlan(seed);
     const found = await run(plan);
+    tried += 1;
     console.log(`seed ${seed}: ${plan.steps.length} steps, ${plan.sessions.join(" ")}: ${summaryOf(found)}`);
     if (found.length > 0) failures.push({ plan, found });
+    if (found.length > 0 && values["until-broken"]) break;
   }
-  report({ count, failures, seconds: Math.round((Date.now() - began) / 1000) });
+  report({ name: values.report, count: tried, failures, seconds: Math.round((Date.now() - began) / 1000) });
   const [worst] = failures;
   if (worst === undefined || (await holdsAgain(failures, run))) return 0;
   for (const { promise, what } of worst.found.slice(0, 10)) console.log(`  ${promise}: ${what}`);
-  if (!values["no-shrink"]) await printSmallest(worst.plan, run);
+  if (!values["no-shrink"] && !values["until-broken"]) await printSmallest(worst.plan, run);
   console.log(`again: npm run test:faults -- --seed ${worst.plan.seed}`);
   return 1;
 }
@@ -55,6 +62,8 @@ const summaryOf = (found: readonly Violation[]): string =>
   found.length === 0 ? "held" : `BROKEN: ${[...new Set(found.map(({ promise }) => promise))].join(", ")}`;
 
 interface Outcome {
+  /** Of the file in test-output/. */
+  readonly name: string;
   readonly count: number;
   readonly seconds: number;
   readonly failures: readonly { readonly plan: Plan; readonly found: readonly Violation[] }[];
@@ -79,7 +88,7 @@ async function holdsAgain(
 }
 
 /** A line for each promise, and the counts for CI. */
-function report({ count, seconds, failures }: Outcome): void {
+function report({ name, count, seconds, failures }: Outcome): void {
   const found = failures.flatMap((failure) => failure.found);
   console.log("");
   for (const promise of promises) {
@@ -95,7 +104,7 @@ function report({ count, seconds, failures }: Outcome): void {
     assertionResults: [],
   }));
   const counts = { numPassedTests: count - failures.length, numFailedTests: failures.length, numPendingTests: 0 };
-  writeFileSync(join("test-output", "faults.json"), JSON.stringify({ ...counts, testResults }));
+  writeFileSync(join("test-output", `${name}.json`), JSON.stringify({ ...counts, testResults }));
 }
 
 /** Takes steps away for as long as a promise is still broken. */

@@ -24,6 +24,7 @@ const MORE_MEMORY = 300;
 
 interface World {
   readonly host: DaemonHost;
+  readonly settleMs: number;
   readonly client: () => Client;
   readonly names: readonly string[];
   readonly clients: FaultClient[];
@@ -34,13 +35,19 @@ interface World {
   baseline: Resources | null;
 }
 
-export async function runPlan(plan: Plan, options: HostOptions): Promise<Violation[]> {
+export interface RunOptions extends HostOptions {
+  /** How long prompts may take to be acknowledged and sessions to come to rest. */
+  readonly settleMs?: number;
+}
+
+export async function runPlan(plan: Plan, { settleMs = SETTLE_MS, ...options }: RunOptions): Promise<Violation[]> {
   const host = openHost(options);
   try {
     await host.start();
     const names = plan.sessions.map((_, index) => `s${index}`);
     const world: World = {
       host,
+      settleMs,
       client: () => connect({ url: host.url() }),
       names,
       clients: [],
@@ -51,6 +58,11 @@ export async function runPlan(plan: Plan, options: HostOptions): Promise<Violati
       baseline: host.resources(),
     };
     return await carryOut(world, plan);
+  } catch (error) {
+    const said = host.errors().trim();
+    throw new Error(said === "" ? String(error) : `${String(error)} The daemon wrote: ${said.slice(-2_000)}`, {
+      cause: error,
+    });
   } finally {
     if (host.isRunning()) await host.stop("SIGKILL").catch(() => null);
     for (const pid of processesIn(host.folder)) killIfAlive(pid);
@@ -137,7 +149,7 @@ async function perform(world: World, step: Exclude<Step, Last>): Promise<void> {
 
 /** Sends a prompt until it is acknowledged; the key keeps it from running twice. */
 async function send(world: World, name: string, text: string, idempotencyKey: string): Promise<void> {
-  const until = Date.now() + SETTLE_MS;
+  const until = Date.now() + world.settleMs;
   for (;;) {
     try {
       const prompt = await world.client().session(name).prompt(text, { idempotencyKey });
@@ -163,7 +175,7 @@ async function settle(world: World): Promise<Violation[]> {
   host.setFaults({ commitDelayMs: 0 });
   if (!host.isRunning()) await host.start();
   await Promise.all(world.sending);
-  const until = Date.now() + SETTLE_MS;
+  const until = Date.now() + world.settleMs;
   let quietSince = Date.now();
   let seen = -1;
   for (;;) {
