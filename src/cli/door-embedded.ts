@@ -24,6 +24,9 @@ export function embeddedDoor(sessions: Sessions): Door {
     prompt: (id, text, { attachments = [], budget } = {}) =>
       sessions.prompt(sessionId(id), { text, attachments, ...defined({ budget }) }),
     update: (id, change) => sessions.update(sessionId(id), change),
+    diff: (id) => sessions.diff(sessionId(id)),
+    worktrees: () => sessions.worktrees(),
+    removeWorktree: (id, options) => sessions.removeWorktree(sessionId(id), options),
     fork: async (id) => {
       const into = sessionId(randomUUID());
       await sessions.fork(sessionId(id), into);

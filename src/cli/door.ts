@@ -20,6 +20,7 @@ import type {
   UpdateSession,
   UsageRow,
 } from "../protocol/resources.ts";
+import type { RemovedWorktree, SessionDiff, SessionWorktree } from "../protocol/workspaces.ts";
 import type { UsageQuery } from "../runtime/usage.ts";
 import { DEFAULT_PORT, type LoadedSettings, loadSettings } from "./config.ts";
 import { CommandError, UsageError } from "./usage.ts";
@@ -41,6 +42,9 @@ export interface Door {
   readonly update: (id: string, change: UpdateSession) => Promise<void>;
   /** Gives the id of the new session. */
   readonly fork: (id: string) => Promise<string>;
+  readonly diff: (id: string) => Promise<SessionDiff>;
+  readonly worktrees: () => Promise<readonly SessionWorktree[]>;
+  readonly removeWorktree: (id: string, options: { readonly force: boolean }) => Promise<RemovedWorktree>;
   /** Variables of new sessions that come from flags. */
   readonly sessionEnv: Readonly<Record<string, string>>;
   /** Sends a daemon the provider keys of this shell that it lacks, for this session alone. */

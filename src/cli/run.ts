@@ -9,6 +9,7 @@ import { ApiError } from "../protocol/errors.ts";
 import type { PermissionMode } from "../protocol/events.ts";
 import { permissionModes } from "../protocol/permission-modes.ts";
 import type { CreateSession, SessionSummary } from "../protocol/resources.ts";
+import type { Worktree } from "../protocol/workspaces.ts";
 import type { AnswerRule } from "./answering.ts";
 import { addBudgetOptions, type BudgetFlags, budgetFrom } from "./budget-flags.ts";
 import { type LoadedSettings, loadSettings } from "./config.ts";
@@ -45,6 +46,7 @@ interface RunFlags extends BudgetFlags {
   readonly finishTodos?: true;
   readonly baseUrl?: string;
   readonly trust?: true;
+  readonly worktree?: true | string;
 }
 
 export function define(command: Command): void {
@@ -72,6 +74,12 @@ export function define(command: Command): void {
       .addOption(new Option("--auto-approve", "allow whatever the agent asks for").conflicts("deny"))
       .option("--deny", "reject whatever the agent asks for")
       .option("--trust", "trust the folder: the agent may use its settings, hooks, plugins and MCP servers")
+      .addOption(
+        new Option(
+          "--worktree [branch]",
+          "work in a new git worktree, on this branch or one of its own; write -- before the prompt",
+        ).conflicts(["continue", "resume"]),
+      )
       .option("--finish-todos", "let the turn continue while todos are open, within bounds (docs/continuation.md)")
       .option("--base-url <url>", "for the builtin agent: the address of the model's provider", parseUrl)
       .addOption(new Option("--format <format>", "what is printed").choices(formats).default(TERMINAL))
@@ -159,8 +167,14 @@ async function runPrompt(asked: Prompting): Promise<string> {
     await settleTrust({ door, agent, directory, trust: flags.trust === true });
     if (isSpoken) output.say(heading({ agent, directory, model: flags.model ?? model }));
     output.setDirectory?.(directory);
-    const session =
-      known?.sessionId ?? (await create(door, createOptions({ flags, agent, directory, env: door.sessionEnv })));
+    const created =
+      known === null ? await create(door, createOptions({ flags, agent, directory, env: door.sessionEnv })) : null;
+    const session = known?.sessionId ?? created?.id ?? "";
+    const worktree = created?.worktree;
+    if (worktree !== undefined) {
+      output.setDirectory?.(worktree.path);
+      if (isSpoken) output.say(`worktree ${worktree.path} on ${worktree.branch}`);
+    }
     if (known !== null) await change(door, session, flags);
     await door.giveKeys(session, agent);
     const link = isSpoken ? await linkFor(door, session) : null;
@@ -170,10 +184,18 @@ async function runPrompt(asked: Prompting): Promise<string> {
     await runTurn({ door, session, made, prompt, attachments, budget, rule: answerRule(flags), output });
     // Before the agent is stopped, which takes its time.
     output.end(null);
+    if (isSpoken && worktree !== undefined) output.say(await worktreeHint(door, session));
     return session;
   } finally {
     await door.close();
   }
+}
+
+async function worktreeHint(door: Door, session: string): Promise<string> {
+  const { files } = await door.diff(session);
+  const count = `${files.length} ${files.length === 1 ? "file" : "files"} changed`;
+  const name = programName(process);
+  return `${count} in the worktree: ${name} diff ${shortId(session)} · ${name} worktrees remove ${shortId(session)}`;
 }
 
 /** With a one-time code for a person at a terminal; what goes into a file or a pipe holds none. */
@@ -233,10 +255,13 @@ async function lastSession(door: Door, { dir = ".", agent }: RunFlags): Promise<
   throw new CommandError(`There is no session in ${where} to continue. Start one without --continue.`);
 }
 
-async function create(door: Door, options: CreateSession): Promise<string> {
+async function create(
+  door: Door,
+  options: CreateSession,
+): Promise<{ readonly id: string; readonly worktree?: Worktree | undefined }> {
   const id = randomUUID();
   const created = await door.create(id, options);
-  if (created.healthy) return id;
+  if (created.healthy) return { id, worktree: created.worktree };
   throw new ApiError("stream_error", created.error ?? `${options.agent} could not be started.`);
 }
 
@@ -270,6 +295,7 @@ function createOptions({ flags, agent, directory, env }: Creation): CreateSessio
       title,
       nativeSessionId: resume,
       finishTodos: flags.finishTodos === undefined ? undefined : true,
+      worktree: flags.worktree,
       env: Object.keys(env).length === 0 ? undefined : { ...env },
     }),
   };

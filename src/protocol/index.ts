@@ -21,3 +21,4 @@ export {
 export * from "./items.ts";
 export * from "./resources.ts";
 export * from "./webhooks.ts";
+export * from "./workspaces.ts";

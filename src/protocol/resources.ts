@@ -17,6 +17,7 @@ import {
   UsageTotal,
 } from "./events.ts";
 import { Item } from "./items.ts";
+import { Worktree, WorktreeRequest } from "./workspaces.ts";
 
 const DAY_MS = 86_400_000;
 const MAX_WATCHDOG_MS = 7 * DAY_MS;
@@ -94,6 +95,8 @@ export const CreateSession = z.strictObject({
   finishTodos: FinishTodos.optional(),
   budget: SessionBudget.optional(),
   nativeSessionId: z.string().min(1).optional(),
+  /** A git worktree for this session alone, of the repository that `directory` is in. */
+  worktree: WorktreeRequest.optional(),
 });
 export type CreateSession = z.infer<typeof CreateSession>;
 
@@ -117,6 +120,7 @@ export const CreatedSession = z.object({
   healthy: z.boolean(),
   error: z.string().optional(),
   nativeSessionId: z.string().optional(),
+  worktree: Worktree.optional(),
 });
 export type CreatedSession = z.infer<typeof CreatedSession>;
 
@@ -179,6 +183,7 @@ export const SessionSummary = z.object({
   metadata: z.record(z.string(), z.unknown()).optional(),
   parentId: z.string().optional(),
   archivedAt: z.string().nullable().optional(),
+  worktree: Worktree.optional(),
   /** The same session's id on the OpenCode surface. */
   opencodeId: z.string().optional(),
   /** Tokens and cost so far. */

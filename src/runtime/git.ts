@@ -10,8 +10,12 @@ import { programPath } from "./program-path.ts";
 const run = promisify(execFile);
 const GIT_MS = 3_000;
 const MAX_OUTPUT = 4 * 1024 * 1024;
-/** More drivers than any honest repository has. */
+/** More drivers than any honest repository has. With more, git does not work there at all. */
 const MAX_DRIVERS = 500;
+const NO_REPOSITORY = { GIT_DIR: "/dev/null" };
+/** For commands that write a working tree. */
+const LONG_GIT_MS = 60_000;
+const MAX_LONG_OUTPUT = 32 * 1024 * 1024;
 
 const DRIVERS = "^(filter\\..*\\.(clean|smudge|process|required)|diff\\..*\\.(command|textconv)|diff\\.external)$";
 
@@ -46,7 +50,8 @@ export function gitEnvironment(directory: string): Readonly<Record<string, strin
     env: { PATH: programPath(process.env.PATH), ...variables },
     encoding: "utf8",
   });
-  const drivers = [...new Set((listed.stdout ?? "").split("\0").filter((name) => name !== ""))].slice(0, MAX_DRIVERS);
+  const drivers = [...new Set((listed.stdout ?? "").split("\0").filter((name) => name !== ""))];
+  if (listed.error !== undefined || drivers.length > MAX_DRIVERS) return NO_REPOSITORY;
   const blank = drivers.map((name) => [name, name.endsWith(".required") ? "false" : ""] as const);
   const settings = [...fixed, ...blank];
   return {
@@ -66,4 +71,23 @@ export async function git(directory: string, args: readonly string[]): Promise<s
   const options = { cwd: directory, timeout: GIT_MS, maxBuffer: MAX_OUTPUT, env };
   const result = await run("git", ["--no-optional-locks", ...args], options).catch(() => null);
   return (result?.stdout ?? "").split("\n").filter((line) => line !== "");
+}
+
+/**
+ * What git prints, also for folders that nobody trusts: nothing that the repository's configuration names runs, filters
+ * and hooks included. Throws with what git said.
+ */
+export async function runGit(
+  directory: string,
+  args: readonly string[],
+  { okCodes = [0] }: { readonly okCodes?: readonly number[] } = {},
+): Promise<string> {
+  const env = { PATH: programPath(process.env.PATH), LC_ALL: "C", ...variables, ...gitEnvironment(directory) };
+  const options = { cwd: directory, timeout: LONG_GIT_MS, maxBuffer: MAX_LONG_OUTPUT, env };
+  return new Promise((resolve, reject) => {
+    execFile("git", ["--no-optional-locks", ...args], options, (error, stdout, stderr) => {
+      if (error === null || (typeof error.code === "number" && okCodes.includes(error.code))) return resolve(stdout);
+      reject(new Error(stderr.trim() === "" ? error.message : stderr.trim(), { cause: error }));
+    });
+  });
 }

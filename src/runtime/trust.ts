@@ -32,20 +32,22 @@ export interface TrustOptions {
   readonly folder: string | null;
   /** From the user's config file. */
   readonly configured: readonly string[];
+  /** The repository of a worktree that we made for a session, by its real path; null for any other folder. */
+  readonly repositoryOf?: (path: string) => string | null;
 }
 
 const FILE = "trust.json";
 
-export function openTrust({ folder, configured }: TrustOptions): Trust {
+export function openTrust({ folder, configured, repositoryOf = () => null }: TrustOptions): Trust {
   const store = folder === null ? memoryStore() : fileStore(join(folder, FILE));
   const fromConfig = configured.map(realPath);
   const trusted = (): ReadonlySet<string> => new Set([...fromConfig, ...store.read()]);
   return {
-    isTrusted: (directory) => isTrusted(realPath(directory), trusted()),
+    isTrusted: (directory) => isTrusted(realPath(directory), { trusted: trusted(), repositoryOf }),
     factsOf(directory, lookFor) {
       const path = realPath(directory);
       const gitRoot = gitRootOf(path);
-      const isFree = isTrusted(path, trusted());
+      const isFree = isTrusted(path, { trusted: trusted(), repositoryOf });
       return {
         path,
         trusted: isFree,
@@ -76,10 +78,20 @@ export function openTrust({ folder, configured }: TrustOptions): Trust {
   };
 }
 
-/** A trusted folder at or above the path, with no git repository that begins between the two. */
-function isTrusted(path: string, trusted: ReadonlySet<string>): boolean {
+interface Granted {
+  readonly trusted: ReadonlySet<string>;
+  readonly repositoryOf: (path: string) => string | null;
+}
+
+/**
+ * A trusted folder at or above the path, with no git repository that begins between the two. A worktree that we made is
+ * trusted as its repository is.
+ */
+function isTrusted(path: string, granted: Granted): boolean {
   for (const at of foldersUpFrom(path)) {
-    if (trusted.has(at)) return true;
+    if (granted.trusted.has(at)) return true;
+    const repository = granted.repositoryOf(at);
+    if (repository !== null) return isTrusted(repository, { ...granted, repositoryOf: () => null });
     if (isGitRoot(at)) return false;
   }
   return false;

@@ -18,6 +18,7 @@ import type {
   UsageList,
   UsageRow,
 } from "../protocol/resources.ts";
+import type { RemovedWorktree, SessionWorktree, WorktreeList } from "../protocol/workspaces.ts";
 import { sessionPath } from "./ask.ts";
 import { type ConnectOptions, followStream, type Http, openHttp } from "./http.ts";
 import { openSession, type Session } from "./session.ts";
@@ -95,6 +96,10 @@ export interface Client {
   /** Lets agents use what the folder brings along. Gives its real path. */
   readonly addTrust: (directory: string, options?: { readonly force?: boolean }) => Promise<string>;
   readonly removeTrust: (directory: string) => Promise<void>;
+  /** Git worktrees that were made for sessions. */
+  readonly worktrees: () => Promise<readonly SessionWorktree[]>;
+  /** Gives what was in it. Changes that are not committed are lost, and need `force`. */
+  readonly removeWorktree: (sessionId: string, options?: { readonly force?: boolean }) => Promise<RemovedWorktree>;
   /** A one-time code, with which a page logs in (`POST /v1/login`). */
   readonly makeLoginCode: () => Promise<LoginCode>;
   /** Logs out all pages. */
@@ -148,6 +153,9 @@ export function connect(options: ConnectOptions = {}): Client {
       (await http.json<{ path: string }>("/v1/trust", { method: "POST", body: { directory, ...options } })).path,
     removeTrust: async (directory) =>
       void (await http.request("/v1/trust", { method: "DELETE", query: { directory } })),
+    worktrees: async () => (await http.json<WorktreeList>("/v1/worktrees")).worktrees,
+    removeWorktree: (id, { force = false } = {}) =>
+      http.json(`/v1/worktrees/${encodeURIComponent(id)}`, { method: "DELETE", query: { force } }),
     makeLoginCode: () => http.json("/v1/login/codes", { method: "POST" }),
     revokeLogins: async () => void (await http.request("/v1/login", { method: "DELETE" })),
     usage: async (query) => (await http.json<UsageList>("/v1/usage", { query: { ...query } })).rows,

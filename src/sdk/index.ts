@@ -6,6 +6,7 @@ export type * from "../protocol/events.ts";
 export type * from "../protocol/items.ts";
 export type * from "../protocol/resources.ts";
 export type * from "../protocol/webhooks.ts";
+export type * from "../protocol/workspaces.ts";
 export { type AskOptions, type PromptOptions, TurnError } from "./ask.ts";
 export {
   type Client,

@@ -2,6 +2,7 @@
 import type { PermissionReply } from "../protocol/commands.ts";
 import type { SessionStatus, UniversalEvent } from "../protocol/events.ts";
 import type { EventPage, NativePage, SessionDetail, UpdateSession } from "../protocol/resources.ts";
+import type { SessionDiff } from "../protocol/workspaces.ts";
 import { type AskOptions, askSession, followSession, type PromptOptions, sendPrompt, sessionPath } from "./ask.ts";
 import type { Http } from "./http.ts";
 import { type RunOptions, type RunResult, runPrompt, streamText } from "./run.ts";
@@ -58,6 +59,8 @@ export interface Session {
   readonly listNative: (options?: PageOptions) => Promise<NativePage>;
   readonly update: (change: UpdateSession) => Promise<void>;
   readonly compact: () => Promise<void>;
+  /** What the session changed in files. */
+  readonly diff: () => Promise<SessionDiff>;
   /** Gives the id of the new session. */
   readonly fork: (options?: { readonly sessionId?: string }) => Promise<string>;
   readonly stopContinuing: () => Promise<void>;
@@ -119,6 +122,7 @@ export function openSession(http: Http, id: string): Session {
     listNative: (page = {}) => http.json(`${path}/native`, { query: { ...page } }),
     update: async (change) => void (await http.request(path, { method: "PATCH", body: change })),
     compact: () => post("compact"),
+    diff: () => http.json(`${path}/diff`),
     fork: async (options = {}) => {
       const forked = await http.json<{ sessionId: string }>(`${path}/fork`, { method: "POST", body: options });
       return forked.sessionId;

@@ -1,4 +1,7 @@
 /** Real answers of a daemon, one for each operation of the API, with what differs from run to run replaced. */
+import { execFileSync } from "node:child_process";
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
 import { expect, vi } from "vitest";
 import { routes } from "../../src/server/api/index.ts";
 import { startDaemon } from "./daemon.ts";
@@ -96,6 +99,10 @@ export async function recordExamples(): Promise<RecordedExamples> {
   await record({ id: "listModes", params: { agent: "mock" } });
   await record({ id: "addTrust", body: { directory: daemon.directory, force: true } });
   await record({ id: "listTrust", query: `?directory=${encodeURIComponent(daemon.directory)}` });
+  await record({ id: "diffSession" });
+  await daemon.client.create({ id: "apart", agent: "mock", directory: repositoryIn(daemon.directory), worktree: true });
+  await record({ id: "listWorktrees" });
+  await record({ id: "removeWorktree", params: { id: "apart" } });
   const hook = { url: "https://ci.example.com/hooks/franca", events: ["turn.ended"], secretVariable: "CI_SECRET" };
   await record({ id: "putWebhook", params: { name: "ci" }, body: hook });
   await record({ id: "listWebhooks" });
@@ -124,6 +131,20 @@ export async function recordExamples(): Promise<RecordedExamples> {
   return examples;
 }
 
+/** With one commit. */
+function repositoryIn(folder: string): string {
+  const repository = join(folder, "repository");
+  mkdirSync(repository);
+  const commit = ["commit", "-q", "--allow-empty", "-m", "first"];
+  const identity = ["-c", "user.name=a", "-c", "user.email=a@b.example"];
+  for (const args of [
+    ["init", "-q"],
+    [...identity, ...commit],
+  ])
+    execFileSync("git", args, { cwd: repository });
+  return repository;
+}
+
 /** Of a stream, the first event. */
 function answerIn(text: string, kind: string): unknown {
   if (kind === "empty") return undefined;
@@ -146,6 +167,8 @@ const FIXED: readonly [RegExp, string][] = [
   [/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/g, "2026-11-16T09:30:00.000Z"],
   [/"timeMs":\d+/g, '"timeMs":1200'],
   [/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, "1c5d5f0e-52a3-4b52-9c3c-0d7b9b1e6a11"],
+  [/"path":"[^"]*\/franca-worktrees-[^/"]+\//g, '"path":"/home/me/.local/share/franca-worktrees/'],
+  [/"base":"[0-9a-f]{40}"/g, `"base":"${"1c5d5f0e52".repeat(4)}"`],
   [/"(code|credential)":"[\w-]{20,}"/g, '"$1":"Q2hhbmdlIG1lLCBJIGFtIGFuIGV4YW1wbGU"'],
   [/"port":\d+,"proof":"[0-9a-f]{64}"/g, `"port":7717,"proof":"${"5e".repeat(32)}"`],
   [/"(opencodeId)":"ses_\w+"/g, '"$1":"ses_3f6b8c1d2ffeXk2mZb9QwLr4Ty"'],

@@ -4,10 +4,17 @@ import type { Descriptions } from "./fields.ts";
 import { itemTypes } from "./items.ts";
 import { resourceTypes } from "./resources.ts";
 import { webhookTypes } from "./webhooks.ts";
+import { workspaceTypes } from "./workspaces.ts";
 
 export { eventFields };
 
-export const descriptions: Descriptions = { ...eventTypes, ...itemTypes, ...resourceTypes, ...webhookTypes };
+export const descriptions: Descriptions = {
+  ...eventTypes,
+  ...itemTypes,
+  ...resourceTypes,
+  ...webhookTypes,
+  ...workspaceTypes,
+};
 
 interface Schema {
   readonly properties?: Readonly<Record<string, unknown>>;

@@ -9,6 +9,7 @@ const created: Fields<resources.CreatedSession> = {
   healthy: "Whether the agent can be started.",
   error: "Why it cannot, when it cannot.",
   nativeSessionId: "The agent's own id of the session, where it is known already.",
+  worktree: "The worktree that was made for it.",
 };
 
 const changeable: Fields<resources.UpdateSession> = {
@@ -37,6 +38,7 @@ const create: Fields<resources.CreateSession> = {
   parentId: "The session that this one belongs to.",
   finishTodos: "Whether turns are continued while todos are open, and within which bounds.",
   nativeSessionId: "Continue a session that was begun outside Franca.",
+  worktree: "Work in a git worktree made for this session: `true`, or the name of its branch.",
 };
 
 const summary: Fields<resources.SessionSummary> = {
@@ -59,6 +61,7 @@ const summary: Fields<resources.SessionSummary> = {
   metadata: "What a client keeps with the session.",
   parentId: "The session that this one belongs to.",
   archivedAt: "When a person archived it; null or absent when it is not archived.",
+  worktree: "The git worktree that was made for it.",
   usage: "Tokens and cost of the session.",
   lastEnd: "How its last turn ended; absent before that.",
   opencodeId: "The session's id on the OpenCode surface.",

@@ -7,6 +7,7 @@ import type { Prompt } from "../../protocol/commands.ts";
 import type { UniversalEvent } from "../../protocol/events.ts";
 import type { PromptId, SessionId } from "../../protocol/ids.ts";
 import type { CreateSession, NativeLine, SessionFilter, SessionSummary } from "../../protocol/resources.ts";
+import type { Worktree } from "../../protocol/workspaces.ts";
 import type { Damage } from "./damage.ts";
 
 /** A committed group of events of one session. How it is stored and encoded is known to `log/codec/` alone. */
@@ -68,6 +69,8 @@ export interface SessionSettings {
    * of its conversation; null: it begins a new one.
    */
   readonly rewound?: { readonly turns: number; readonly at: string | null };
+  /** The worktree that was made for it. */
+  readonly worktree?: Worktree;
   /** Names of provider keys that were given for this session; their values are in memory only. */
   readonly keyNames?: readonly string[];
 }

@@ -18,6 +18,7 @@ import type {
   UpdateSession,
   UsageRow,
 } from "../../protocol/resources.ts";
+import type { RemovedWorktree, SessionDiff, SessionWorktree } from "../../protocol/workspaces.ts";
 import type { EventGroup, Follow, Projections } from "../log/contract.ts";
 import type { Damage } from "../log/damage.ts";
 import type { TrustedFolder } from "../trust.ts";
@@ -121,6 +122,12 @@ export interface Sessions {
   notice(id: SessionId, notice: { readonly message: string; readonly code: string }): Promise<void>;
   terminate(id: SessionId): Promise<void>;
   delete(id: SessionId): Promise<void>;
+  /** What the session changed in files. */
+  diff(id: SessionId): Promise<SessionDiff>;
+  /** Worktrees that were made for sessions and are still there. */
+  worktrees(): Promise<readonly SessionWorktree[]>;
+  /** The session may be deleted already. Refused while it works, and where work would be lost without `force`. */
+  removeWorktree(id: SessionId, options: { readonly force: boolean }): Promise<RemovedWorktree>;
   /** Events with `sequence > offset`, oldest first, at most `limit`. */
   events(
     id: SessionId,

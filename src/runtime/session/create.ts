@@ -15,14 +15,41 @@ import { withSession } from "./open-sessions.ts";
 import { adapterOf, cannot, checkMode, checkPermissionMode, checkRules, whoCan } from "./refusals.ts";
 import type { Runtime } from "./runtime.ts";
 import { ownCapabilities, summarise } from "./summary.ts";
+import { dropWorktree, openWorktree } from "./worktrees.ts";
 
 export async function createSession(table: OpenSessions, id: SessionId, asked: CreateSession): Promise<CreatedSession> {
   const { runtime } = table;
   const directory = resolve(asked.directory ?? runtime.options.directory ?? process.cwd());
   checkAgent(runtime, { ...asked, directory });
-  await store(table, { id, settings: { create: { ...asked, directory }, forkOf: null } });
+  const { worktree: wanted, ...rest } = asked;
+  if (wanted !== undefined) return createInWorktree(table, id, { ...rest, directory, worktree: wanted });
+  await store(table, { id, settings: { create: { ...rest, directory }, forkOf: null } });
   const { nativeSessionId } = asked;
   return { healthy: true, ...defined({ nativeSessionId }) };
+}
+
+/** The worktree is listed before the session is stored, and gone when that fails. */
+async function createInWorktree(
+  table: OpenSessions,
+  id: SessionId,
+  asked: CreateSession & { readonly directory: string; readonly worktree: true | string },
+): Promise<CreatedSession> {
+  const { runtime } = table;
+  const { worktree: _, nativeSessionId, ...rest } = asked;
+  if (nativeSessionId !== undefined) {
+    throw new ApiError("invalid_request", "`nativeSessionId` continues where that session worked: without `worktree`.");
+  }
+  if ((await runtime.log.find(id)) !== null) throw new ApiError("session_already_exists", `Session ${id} exists.`);
+  const { entry, directory } = await openWorktree(runtime, { sessionId: id, ...asked });
+  const { path, branch, repository, base } = entry;
+  const worktree = { path, branch, repository, base };
+  try {
+    await store(table, { id, settings: { create: { ...rest, directory }, forkOf: null, worktree } });
+  } catch (error) {
+    await dropWorktree(runtime, entry);
+    throw error;
+  }
+  return { healthy: true, worktree };
 }
 
 /** Throws unless the agent is installed and supports these options, and the directory exists. */

@@ -19,6 +19,7 @@ import type { RuntimeOptions } from "../options.ts";
 import { openPrices, type PriceList } from "../prices.ts";
 import { openTrust, type Trust } from "../trust.ts";
 import { openUsage, type UsageReader } from "../usage.ts";
+import { openWorktreeRegistry, type WorktreeRegistry } from "../workspace/registry.ts";
 import { type KeyRing, openKeyRing } from "./keys.ts";
 import { openRuns } from "./process-runs.ts";
 import { openSpending, type Spending } from "./spending.ts";
@@ -35,6 +36,7 @@ export interface Runtime {
   readonly pool: Pool;
   readonly binaries: Binaries;
   readonly trust: Trust;
+  readonly worktrees: WorktreeRegistry;
   readonly keys: KeyRing;
   readonly prices: PriceList;
   readonly usage: UsageReader;
@@ -60,8 +62,10 @@ export async function startRuntime(options: RuntimeOptions): Promise<Runtime> {
   const log = await openLog(options, guard);
   const online = options.adapters.filter((adapter) => !adapter.offline);
   const directory = options.directory ?? process.cwd();
+  const folder = store.kind === "memory" ? null : store.folder;
+  const worktrees = openWorktreeRegistry(folder);
   const tail = openTail(log);
-  const prices = openPrices({ folder: store.kind === "memory" ? null : store.folder });
+  const prices = openPrices({ folder });
   const { followAll } = tail;
   const stopped = new AbortController();
   const usage = openUsage({ followAll, position: log.position, prices: prices.all, signal: stopped.signal });
@@ -85,9 +89,11 @@ export async function startRuntime(options: RuntimeOptions): Promise<Runtime> {
     pool: openPool(),
     binaries,
     trust: openTrust({
-      folder: store.kind === "memory" ? null : store.folder,
+      folder,
       configured: options.trustedFolders ?? [],
+      repositoryOf: worktrees.repositoryOf,
     }),
+    worktrees,
     keys: openKeyRing(),
     models: openModels({ binaries, directory, logger }),
     runs: openRuns({ log, owner, guard, logger }),

@@ -11,6 +11,7 @@ import { adapterOf } from "./refusals.ts";
 import { type Runtime, startRuntime } from "./runtime.ts";
 import { giveUpAll, stopAll } from "./shutdown.ts";
 import { trustCommands } from "./trust-commands.ts";
+import { worktreeCommands } from "./worktrees.ts";
 
 /** How often a daemon checks whether another owner has died. */
 const RECOVERY_MS = 10_000;
@@ -33,6 +34,7 @@ export async function openSessions(options: RuntimeOptions): Promise<Sessions> {
     ...answers(table),
     ...reads(table),
     ...trustCommands(table),
+    ...worktreeCommands(table),
     ...agents(runtime),
     agentServer: servers.agentServer,
     close() {

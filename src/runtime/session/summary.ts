@@ -39,8 +39,8 @@ export function summarise({ id, settings, snapshot }: Described): SessionSummary
 }
 
 /** What clients keep with a session: as it is set now, whenever the summary was written. */
-export const keptWith = ({ create: { metadata, parentId, archivedAt } }: SessionSettings) =>
-  defined({ metadata, parentId, archivedAt });
+export const keptWith = ({ create: { metadata, parentId, archivedAt }, worktree }: SessionSettings) =>
+  defined({ metadata, parentId, archivedAt, worktree });
 
 export interface DescribedFully extends Described {
   readonly trusted: boolean;

@@ -9,6 +9,7 @@ import { sessionRoutes } from "./sessions.ts";
 import { trustRoutes } from "./trust.ts";
 import { turnRoutes } from "./turns.ts";
 import { webhookRoutes } from "./webhooks.ts";
+import { worktreeRoutes } from "./worktrees.ts";
 
 const openapi = defineRoute({
   method: "get",
@@ -30,6 +31,7 @@ const openapi = defineRoute({
 
 export const routes: readonly Route[] = [
   ...sessionRoutes,
+  ...worktreeRoutes,
   ...keyRoutes,
   ...turnRoutes,
   ...eventRoutes,

@@ -6,6 +6,7 @@ import * as events from "../../protocol/events.ts";
 import * as items from "../../protocol/items.ts";
 import * as resources from "../../protocol/resources.ts";
 import * as webhooks from "../../protocol/webhooks.ts";
+import * as workspaces from "../../protocol/workspaces.ts";
 import type { Route } from "../http/route.ts";
 import examples from "./examples.json" with { type: "json" };
 
@@ -17,8 +18,9 @@ const COMMON: readonly ErrorCode[] = ["invalid_request", "token_invalid", "host_
 /** Schemas with a name of their own in the document: all that are described, and what they are combined to. */
 const COMBINED = ["UniversalEvent", "Draft", "ContentPart"];
 const named: ReadonlyMap<string, z.ZodType> = new Map(
-  Object.entries({ ...events, ...items, ...resources, ...webhooks }).flatMap(([name, value]): [string, z.ZodType][] =>
-    value instanceof z.ZodType && (name in descriptions || COMBINED.includes(name)) ? [[name, value]] : [],
+  Object.entries({ ...events, ...items, ...resources, ...webhooks, ...workspaces }).flatMap(
+    ([name, value]): [string, z.ZodType][] =>
+      value instanceof z.ZodType && (name in descriptions || COMBINED.includes(name)) ? [[name, value]] : [],
   ),
 );
 
