@@ -10,6 +10,14 @@ import { mock } from "./mock/index.ts";
 import { opencode } from "./opencode/index.ts";
 import { opencodeRun } from "./opencode/run.ts";
 
+/** Agents that also have an adapter of their own are tried by the doctor as that one is. */
+const native: Readonly<Record<string, Adapter>> = {
+  "claude-acp": claude,
+  "codex-acp": codex,
+  "opencode-acp": opencode,
+};
+const acp = acpAgents.map((adapter) => ({ ...adapter, trial: adapter.trial ?? native[adapter.agent]?.trial ?? null }));
+
 export const adapters: readonly Adapter[] = [
   amp,
   builtin,
@@ -19,7 +27,7 @@ export const adapters: readonly Adapter[] = [
   mock,
   opencode,
   opencodeRun,
-  ...acpAgents,
+  ...acp,
 ];
 
 export const adapterFor = (agent: string): Adapter | null =>

@@ -1,6 +1,7 @@
 /** `franca agents`: which agents are here, and installing one. */
 import { type Command, Option } from "commander";
 import { adapterFor } from "../adapters/index.ts";
+import { ACP_AGENT } from "../core/acp-command.ts";
 import { defined } from "../core/defined.ts";
 import type { AgentSummary } from "../protocol/resources.ts";
 import { addDoorOptions, openDoor } from "./door.ts";
@@ -77,5 +78,6 @@ function advice({ id, installed, credentialsAvailable }: AgentSummary): string {
     const how = adapter?.binary?.install;
     return how?.kind === "other" ? how.advice : `franca agents install ${id}`;
   }
+  if (id === ACP_AGENT) return 'any other: franca run --command "my-agent --acp" …';
   return credentialsAvailable || adapter === null ? "" : loginAdvice(adapter);
 }

@@ -147,7 +147,7 @@ async function lookAt(summary: AgentSummary, { data, asked, signal }: Looking): 
     return unexamined(summary, { state: asked ? "wrong" : "absent", advice });
   }
   if (trial === null) {
-    return unexamined(summary, { state: "seen", advice: "only looked at: it speaks to its own servers alone" });
+    return unexamined(summary, { state: "seen", advice: "only looked at: it is not run with a scripted model" });
   }
   process.stderr.write(`Trying ${id}…\n`);
   try {

@@ -1,5 +1,6 @@
 /** `franca doctor`: what is well, what is not understood, what is absent, and the exit code that goes with it. */
 import { expect, test } from "vitest";
+import { adapters } from "../../src/adapters/index.ts";
 import { doctor, findings } from "../support/doctor.ts";
 
 test("the agents that need no program are well, and nothing is left behind", async () => {
@@ -21,6 +22,11 @@ test("without any program installed it says so; asked for by name, an absent one
   const [named, unknown] = await Promise.all([doctor(["codex"]), doctor(["nobody"])]);
   expect([named.code, unknown.code]).toEqual([1, 2]);
   expect(unknown.stderr).toContain("There is no agent nobody. There are: ");
+});
+
+test("every agent is tried but those that need their own servers, a second program, or a command of the user's", () => {
+  const untried = adapters.filter(({ trial, offline }) => trial === null && !offline).map(({ agent }) => agent);
+  expect(untried.sort()).toEqual(["acp", "amp", "pi"]);
 });
 
 /** Says one line of a shape that nobody knows, tells which key it was given, and ends the turn. */

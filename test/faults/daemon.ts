@@ -59,6 +59,10 @@ export function openHost({ bundle, project, program = join(project, "bin", "fran
     const shim = `#!/bin/sh\nexec "${process.execPath}" "${bundle}" agent ${agent} "$@"\n`;
     writeFileSync(join(folder, agent), shim, { mode: 0o755 });
   }
+  // The ACP agent is one of the user's own: its command is configured, and its folders are trusted.
+  const config = { acpCommand: join(folder, "acp"), trustedFolders: [folder] };
+  mkdirSync(join(folder, "config", "franca"), { recursive: true });
+  writeFileSync(join(folder, "config", "franca", "franca.config.json"), JSON.stringify(config));
   const isMounted = mount(["-t", "tmpfs", "-o", `size=${DISK},mode=700`, "tmpfs", data]);
   let faults: Faults = { commitDelayMs: 0, clockOffsetMs: 0 };
   let port = "0";

@@ -6,6 +6,7 @@
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import { playAcp } from "./agents/acp.ts";
 import { playClaude } from "./agents/claude.ts";
 import { playCodex } from "./agents/codex.ts";
 import { promises, type Violation } from "./checks.ts";
@@ -124,6 +125,11 @@ async function printSmallest(failed: Plan, run: (plan: Plan) => Promise<Violatio
   console.log(`smallest plan that still breaks it (${tries} tries):\n${JSON.stringify(plan, null, 2)}`);
 }
 
+function playAgent(agent: string, args: readonly string[]): Promise<void> {
+  if (agent === "acp") return playAcp();
+  return agent === "codex" ? playCodex(args) : playClaude(args);
+}
+
 const [role, name = "", ...rest] = process.argv.slice(2);
-if (role === "agent") await (name === "codex" ? playCodex(rest) : playClaude(rest));
+if (role === "agent") await playAgent(name, rest);
 else process.exitCode = await main();

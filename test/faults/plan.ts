@@ -24,7 +24,7 @@ export const plays = [
 ] as const;
 export type Play = (typeof plays)[number];
 
-export const agents = ["claude", "codex"] as const;
+export const agents = ["acp", "claude", "codex"] as const;
 export type Agent = (typeof agents)[number];
 
 export type Step =

@@ -4,9 +4,13 @@ import type { Trial, TrialCall, TrialPlace, TrialTask } from "../../core/trial.t
 export interface AcpTrial {
   readonly calls: (task: TrialTask) => readonly TrialCall[];
   readonly side?: Trial["side"];
-  /** Its settings file below the home folder, and what is in it. */
-  readonly settings: { readonly folder: string; readonly file: string; readonly content: (url: string) => string };
-  readonly env?: Readonly<Record<string, string>>;
+  /** Its settings file below the home folder, and what is in it; null: variables are enough. */
+  readonly settings: {
+    readonly folder: string;
+    readonly file: string;
+    readonly content: (url: string) => string;
+  } | null;
+  readonly env?: Readonly<Record<string, string>> | ((place: TrialPlace) => Readonly<Record<string, string>>);
 }
 
 /** For agents that speak to an OpenAI-compatible provider. */
@@ -22,9 +26,9 @@ export const openAiTrial = ({ calls, side, settings, env = {} }: AcpTrial): Tria
       DISABLE_TELEMETRY: "1",
       OPENAI_API_KEY: "dummy",
       OPENAI_BASE_URL: `${url}/v1`,
-      ...env,
+      ...(typeof env === "function" ? env({ folder, url }) : env),
     },
-    folders: [`${folder}/home/${settings.folder}`, `${folder}/tmp`],
-    files: { [`${folder}/home/${settings.folder}/${settings.file}`]: settings.content(url) },
+    folders: [`${folder}/home/${settings?.folder ?? ""}`, `${folder}/tmp`],
+    files: settings === null ? {} : { [`${folder}/home/${settings.folder}/${settings.file}`]: settings.content(url) },
   }),
 });

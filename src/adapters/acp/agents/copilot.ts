@@ -2,6 +2,7 @@
 import { isString, shapeOf } from "../../../dialects/shape.ts";
 import { defineAcpAgent } from "../define.ts";
 import type { Chunk, OwnWords } from "../quirks.ts";
+import { openAiTrial } from "../trial.ts";
 
 const MODES = "https://agentclientprotocol.com/protocol/session-modes";
 
@@ -30,6 +31,20 @@ export const copilot = defineAcpAgent({
   },
   folderFiles: [".copilot", ".github/copilot", ".mcp.json"],
   can: { subagents: true },
+  trial: openAiTrial({
+    calls: ({ file, last, added }) => [
+      { name: "view", input: { path: file } },
+      { name: "edit", input: { path: file, old_str: last, new_str: last + added } },
+    ],
+    // With a provider of its own it needs no login.
+    env: ({ url }) => ({
+      COPILOT_OFFLINE: "true",
+      COPILOT_PROVIDER_BASE_URL: `${url}/v1`,
+      COPILOT_PROVIDER_API_KEY: "dummy",
+      COPILOT_MODEL: "gpt-4.1",
+    }),
+    settings: null,
+  }),
   resumeCommand: (id) => `copilot --resume ${id}`,
   quirks: {
     modes: { default: `${MODES}#agent`, plan: `${MODES}#plan` },
