@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { z } from "zod";
+import * as z from "zod";
 import { root } from "./support/transcripts.ts";
 
 const read = (path: string): string => readFileSync(join(root, path), "utf8");

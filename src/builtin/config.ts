@@ -1,5 +1,5 @@
 /** The `builtin` section of the configuration: its schema, and what the environment and flags add to it. */
-import { z } from "zod";
+import * as z from "zod";
 import { defined } from "../core/defined.ts";
 import { ApiError } from "../protocol/errors.ts";
 

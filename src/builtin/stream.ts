@@ -1,6 +1,6 @@
 /** The AI SDK's stream of one call: no retries and no loop of its own, and an end to a provider that falls silent. */
 import type { ModelMessage, TextStreamPart, ToolSet } from "ai";
-import { z } from "zod";
+import * as z from "zod";
 import { defined } from "../core/defined.ts";
 import { type OpenModel, withCacheMarks } from "./model.ts";
 import type { Tool } from "./tools/tool.ts";

@@ -1,5 +1,5 @@
 /** What a config file, a flag or a variable may say, as schemas, and the errors that name the key. */
-import { z } from "zod";
+import * as z from "zod";
 import { BuiltinConfig } from "../builtin/config.ts";
 import { commandProblem } from "../core/acp-command.ts";
 import { BudgetConfig } from "../protocol/budget.ts";

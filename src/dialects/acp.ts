@@ -2,7 +2,7 @@
  * The Agent Client Protocol: JSON-RPC on stdio, version 1 and the draft of version 2. Agents agree in form and differ
  * in meaning, so the shapes here are loose: a tag, and the fields that we read.
  */
-import { z } from "zod";
+import * as z from "zod";
 
 const text = z.string();
 const maybe = text.nullish();

@@ -1,5 +1,5 @@
 /** Amp's `--stream-json` lines, as its CLI of May 2026 prints them: whole messages without ids, no deltas. */
-import { z } from "zod";
+import * as z from "zod";
 import {
   anyOf,
   byTag,

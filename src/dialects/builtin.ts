@@ -2,7 +2,7 @@
  * The builtin agent's own lines, both directions. Small on purpose: one line for everything that happens in its loop,
  * with its meaning left to the adapter, exactly as for an agent that somebody else wrote.
  */
-import { z } from "zod";
+import * as z from "zod";
 import {
   byTag,
   type Check,

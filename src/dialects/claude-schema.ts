@@ -1,5 +1,5 @@
 /** The same shapes as `claude-guard.ts`, for tests: loose about extra fields, strict about the fields we read. */
-import { z } from "zod";
+import * as z from "zod";
 import { noticeSubtypes, quietSubtypes, quietTypes } from "./claude.ts";
 
 const text = z.string();

@@ -1,5 +1,5 @@
 /** What `codex exec --json` prints: one JSON object a line, items whole, ids from `item_0` in every process. */
-import { z } from "zod";
+import * as z from "zod";
 import {
   byTag,
   type Check,

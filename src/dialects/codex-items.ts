@@ -1,5 +1,5 @@
 /** The items of a Codex thread, as `codex app-server` sends them: only the fields we read, loose about the rest. */
-import { z } from "zod";
+import * as z from "zod";
 import {
   byTag,
   type Check,

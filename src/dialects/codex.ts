@@ -2,7 +2,7 @@
  * What `codex app-server` says: JSON-RPC without the `jsonrpc` field. Notifications and requests that mean something to
  * us are described here field by field; those that are ignored are named beside the adapter.
  */
-import { z } from "zod";
+import * as z from "zod";
 import { CodexItem, isCodexItem } from "./codex-items.ts";
 import {
   anyOf,

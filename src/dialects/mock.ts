@@ -2,7 +2,7 @@
  * The mock agent's own words: one JSON object a line, both directions. Small on purpose, but with everything that
  * real agents have: blocks, calls, requests, retries, subagents, background work, more than one way to end.
  */
-import { z } from "zod";
+import * as z from "zod";
 import {
   byTag,
   type Check,

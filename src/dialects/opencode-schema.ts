@@ -2,7 +2,7 @@
  * The zod twins of `isOpenCodeLine` and `isOpenCodeRunLine`: they run in tests over every recording and must agree with
  * the guards.
  */
-import { z } from "zod";
+import * as z from "zod";
 import { openCodeServerEventNames } from "./opencode.ts";
 
 const fields = z.record(z.string(), z.unknown());

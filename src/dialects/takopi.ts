@@ -1,5 +1,5 @@
 /** Takopi's three events, as a chat bridge reads them: one JSON line each. */
-import { z } from "zod";
+import * as z from "zod";
 
 export const TakopiResume = z.object({ engine: z.string(), value: z.string() });
 export type TakopiResume = z.infer<typeof TakopiResume>;

@@ -1,5 +1,5 @@
 /** Budgets and prices: what may be limited, per what, and what a token costs. */
-import { z } from "zod";
+import * as z from "zod";
 
 /** The most of each that may be used. `costUsd` in US dollars; `tokens` counts all kinds of tokens together. */
 export const BudgetLimits = z.strictObject({

@@ -1,5 +1,5 @@
 /** The universal events, version 1. Wire spelling is the TypeScript type: there is no renaming layer. */
-import { z } from "zod";
+import * as z from "zod";
 import { BudgetUpdate } from "./budget.ts";
 import { EventId, ItemId, PermissionId, PromptId, QuestionId, SessionId, TurnId } from "./id-schemas.ts";
 import { Item } from "./items.ts";

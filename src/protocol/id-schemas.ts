@@ -1,5 +1,5 @@
 /** Identifiers as schemas, for what comes from outside. */
-import { z } from "zod";
+import * as z from "zod";
 
 export const SessionId = z.string().min(1).max(256).brand<"SessionId">();
 export type SessionId = z.infer<typeof SessionId>;

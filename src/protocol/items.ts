@@ -1,5 +1,5 @@
 /** Items: one block of a message, a tool call, a tool result, a status. The nouns of the vocabulary. */
-import { z } from "zod";
+import * as z from "zod";
 import { ItemId } from "./id-schemas.ts";
 
 export const ItemKind = z.enum(["message", "tool_call", "tool_result", "system", "status", "unknown"]);

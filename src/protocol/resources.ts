@@ -1,5 +1,5 @@
 /** Resource bodies of the universal API: camelCase, validated at the boundary, shared by server, SDK and CLI. */
-import { z } from "zod";
+import * as z from "zod";
 import { BudgetLimits, Price, SessionBudget } from "./budget.ts";
 import {
   EndReason,

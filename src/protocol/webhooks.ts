@@ -1,5 +1,5 @@
 /** Webhooks: what a person configures, what is shown of it, and the body that a receiver gets. */
-import { z } from "zod";
+import * as z from "zod";
 import { UsageTotal } from "./events.ts";
 
 export const WebhookEvent = z.enum([

@@ -5,7 +5,7 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { z } from "zod";
+import type * as z from "zod";
 import { replaceIn } from "../support/disturb.ts";
 import { root, transcripts } from "../support/transcripts.ts";
 

@@ -4,7 +4,7 @@ import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { z } from "zod";
+import * as z from "zod";
 import { temporaryFolder } from "../support/folders.ts";
 import { clone, emptyFolder, francaTarball, nodes, sdkTarball } from "../support/packages.ts";
 import { describeNeeding } from "../support/requires.ts";

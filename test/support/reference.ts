@@ -1,5 +1,5 @@
 /** The generated pages: all events with their fields and one example each, the rules, and the JSON Schema. */
-import { z } from "zod";
+import * as z from "zod";
 import { convertLines } from "../../src/core/convert.ts";
 import { Draft, Envelope, type EventType, type UniversalEvent } from "../../src/protocol/events.ts";
 import { describedSchemas } from "../../src/server/api/openapi.ts";

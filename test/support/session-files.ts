@@ -2,7 +2,7 @@
 import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { z } from "zod";
+import * as z from "zod";
 import { adapterFor } from "../../src/adapters/index.ts";
 import { filesOf } from "../../src/adapters/session-files.ts";
 import type { Adapter } from "../../src/core/adapter.ts";

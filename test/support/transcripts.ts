@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { z } from "zod";
+import * as z from "zod";
 import { adapterFor } from "../../src/adapters/index.ts";
 import type { Adapter } from "../../src/core/adapter.ts";
 import { type Recorded, readRecorded } from "../../src/dialects/recording.ts";

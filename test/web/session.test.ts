@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { z } from "zod";
+import * as z from "zod";
 import { drop, expectNoComplaints, newPage, openInspector, startWebDaemon, until } from "../support/inspector.ts";
 import { root } from "../support/transcripts.ts";
 

@@ -1,6 +1,6 @@
 /** bash: a shell command, heard while it runs; what it prints is bounded, and kept in a file where it is too long. */
 import { createWriteStream, type WriteStream } from "node:fs";
-import { z } from "zod";
+import * as z from "zod";
 import { RUN_VARIABLE, SESSION_VARIABLE } from "../../runtime/agent/environment.ts";
 import { runShell, type ShellExit } from "../../runtime/agent/shell-command.ts";
 import { OUTPUT_LIMIT, outputFile, shortened } from "./bound.ts";

@@ -1,5 +1,5 @@
 /** edit and multiedit: exact replacements in a file that exists. */
-import { z } from "zod";
+import * as z from "zod";
 import { changeFile } from "./change.ts";
 import { type Replacement, replaceText } from "./replace.ts";
 import { defineTool, ToolFailure } from "./tool.ts";

@@ -1,7 +1,7 @@
 /** glob: files by name pattern, the newest first. */
 import { lstat } from "node:fs/promises";
 import { join } from "node:path";
-import { z } from "zod";
+import * as z from "zod";
 import { compileGlob } from "../../core/glob.ts";
 import { enter, permitPath } from "./permits.ts";
 import { defineTool, ToolFailure } from "./tool.ts";

@@ -1,7 +1,7 @@
 /** grep: lines that match a regular expression. */
 import { lstat } from "node:fs/promises";
 import { basename, dirname } from "node:path";
-import { z } from "zod";
+import * as z from "zod";
 import { compileGlob } from "../../core/glob.ts";
 import type { Place } from "../../runtime/confine.ts";
 import { type Match, searchFiles } from "../../runtime/search.ts";

@@ -1,6 +1,6 @@
 /** list: what is in a folder, as a tree. */
 import { lstat } from "node:fs/promises";
-import { z } from "zod";
+import * as z from "zod";
 import { enter, permitPath } from "./permits.ts";
 import { defineTool, ToolFailure } from "./tool.ts";
 import { walk } from "./walk.ts";

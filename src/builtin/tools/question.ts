@@ -1,5 +1,5 @@
 /** question: asks the person, and waits. */
-import { z } from "zod";
+import * as z from "zod";
 import { defined } from "../../core/defined.ts";
 import { permitNote } from "./todo.ts";
 import { defineTool } from "./tool.ts";

@@ -1,6 +1,6 @@
 /** read: the lines of a file, numbered, as many as fit. */
 import { StringDecoder } from "node:string_decoder";
-import { z } from "zod";
+import * as z from "zod";
 import { isBinary, openFile } from "./files.ts";
 import { enter, permitPath } from "./permits.ts";
 import { defineTool, ToolFailure } from "./tool.ts";

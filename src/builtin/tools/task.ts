@@ -1,5 +1,5 @@
 /** task: hands a piece of work to a child with a conversation of its own. */
-import { z } from "zod";
+import * as z from "zod";
 import { judge } from "../permission/permissions.ts";
 import { boundOutput } from "./bound.ts";
 import { defineTool } from "./tool.ts";

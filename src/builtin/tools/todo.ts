@@ -1,5 +1,5 @@
 /** todowrite and todoread: the list of what is left to do, kept by the session. */
-import { z } from "zod";
+import * as z from "zod";
 import { defined } from "../../core/defined.ts";
 import { judge } from "../permission/permissions.ts";
 import { defineTool, type ToolContext } from "./tool.ts";

@@ -1,5 +1,5 @@
 /** What a tool is: its words to the model, the shape of its input, and what it does with a context that bounds it. */
-import { z } from "zod";
+import * as z from "zod";
 import type { InProcessHost } from "../../core/in-process.ts";
 import { parseJson } from "../../core/json.ts";
 import type { BuiltinFile, BuiltinQuestion, BuiltinTodo } from "../../dialects/builtin.ts";

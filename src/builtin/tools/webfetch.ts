@@ -3,7 +3,7 @@
  */
 import type { LookupAddress } from "node:dns";
 import type { IncomingMessage } from "node:http";
-import { z } from "zod";
+import * as z from "zod";
 import { isPrivateAddress } from "../../runtime/outbound/address.ts";
 import { requestAt, resolveOnce } from "../../runtime/outbound/fetch.ts";
 import { judge, type Law, type Verdict } from "../permission/permissions.ts";

@@ -1,5 +1,5 @@
 /** write: a whole file, new or replaced. */
-import { z } from "zod";
+import * as z from "zod";
 import { changeFile } from "./change.ts";
 import { defineTool } from "./tool.ts";
 

@@ -1,5 +1,5 @@
 /** What each field of the API's bodies means. */
-import type { z } from "zod";
+import type * as z from "zod";
 import type * as resources from "../resources.ts";
 import type { Fields } from "./fields.ts";
 

@@ -1,5 +1,5 @@
 /** What each field of webhooks means. */
-import type { z } from "zod";
+import type * as z from "zod";
 import type * as webhooks from "../webhooks.ts";
 import type { Fields } from "./fields.ts";
 

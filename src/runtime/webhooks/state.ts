@@ -5,7 +5,7 @@
 import { mkdirSync, readFileSync, rmSync } from "node:fs";
 import { rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { z } from "zod";
+import * as z from "zod";
 import { WebhookEvent } from "../../protocol/webhooks.ts";
 
 const Reference = z.object({ session: z.string(), sequence: z.number().int(), type: WebhookEvent });

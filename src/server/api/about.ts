@@ -1,5 +1,5 @@
 /** Routes about the daemon itself: health and metrics. */
-import { z } from "zod";
+import * as z from "zod";
 import { usageCsv } from "../../core/usage-csv.ts";
 import { Health, UsageBy, UsageList } from "../../protocol/resources.ts";
 import { everySession } from "../../runtime/session/every-session.ts";

@@ -1,6 +1,6 @@
 /** Routes that read the log: events by offset, live by SSE for one session and for all, and the native lines. */
 import type { IncomingMessage } from "node:http";
-import { z } from "zod";
+import * as z from "zod";
 import type { Projection } from "../../core/projection.ts";
 import { findProjection, projections } from "../../projections/index.ts";
 import { ApiError } from "../../protocol/errors.ts";

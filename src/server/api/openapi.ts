@@ -1,5 +1,5 @@
 /** The OpenAPI 3.1 document, made of the same route table and schemas that the server runs by. */
-import { z } from "zod";
+import * as z from "zod";
 import { describeSchema, descriptions } from "../../protocol/descriptions/index.ts";
 import { type ErrorCode, errorStatus } from "../../protocol/errors.ts";
 import * as events from "../../protocol/events.ts";

@@ -1,5 +1,5 @@
 /** Query parameters: text on the wire, numbers and booleans inside. */
-import { z } from "zod";
+import * as z from "zod";
 
 export const integer = ({ min, max }: { min: number; max: number }) => z.coerce.number().int().min(min).max(max);
 

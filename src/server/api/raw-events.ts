@@ -1,5 +1,5 @@
 /** Streams with `include_raw`: the native lines are stored apart, so these frames are made for one reader alone. */
-import { z } from "zod";
+import * as z from "zod";
 import type { UniversalEvent } from "../../protocol/events.ts";
 import type { SessionId } from "../../protocol/ids.ts";
 import type { Call } from "../http/route.ts";

@@ -1,6 +1,6 @@
 /** Routes about sessions as things: create, list, look at, change, end, delete, fork. */
 import { randomUUID } from "node:crypto";
-import { z } from "zod";
+import * as z from "zod";
 import { defined } from "../../core/defined.ts";
 import { openCodeSessionId } from "../../projections/opencode/index.ts";
 import { SessionStatus } from "../../protocol/events.ts";

@@ -1,5 +1,5 @@
 /** Routes about folder trust. They need the person's credential like every route; no file of a folder grants trust. */
-import { z } from "zod";
+import * as z from "zod";
 import { defined } from "../../core/defined.ts";
 import { TrustList, TrustRequest, TrustResult } from "../../protocol/resources.ts";
 import { defineRoute, empty, json, type Route } from "../http/route.ts";

@@ -1,6 +1,6 @@
 /** Routes that drive turns: prompts, abort, and the answers to what an agent asks. */
 import type { IncomingMessage } from "node:http";
-import type { z } from "zod";
+import type * as z from "zod";
 import { defined } from "../../core/defined.ts";
 import type { Attachment } from "../../protocol/commands.ts";
 import { ApiError } from "../../protocol/errors.ts";

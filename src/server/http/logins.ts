@@ -5,7 +5,7 @@
 import { createHash, randomBytes } from "node:crypto";
 import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { z } from "zod";
+import * as z from "zod";
 import { ApiError } from "../../protocol/errors.ts";
 
 const CODE_BYTES = 16;

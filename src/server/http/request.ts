@@ -2,7 +2,7 @@
  * Reads what a request carries: a bounded body and the query, checked against their schemas, errors naming the field.
  */
 import type { IncomingMessage } from "node:http";
-import type { z } from "zod";
+import type * as z from "zod";
 import { parseJson } from "../../core/json.ts";
 import { ApiError } from "../../protocol/errors.ts";
 

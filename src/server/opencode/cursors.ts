@@ -1,5 +1,5 @@
 /** Cursors of lists: opaque to clients, and refused when they are not ours. */
-import { z } from "zod";
+import * as z from "zod";
 import { ApiError } from "../../protocol/errors.ts";
 
 const Cursor = z.object({

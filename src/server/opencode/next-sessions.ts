@@ -1,5 +1,5 @@
 /** Conversations in OpenCode's newer API: `/api/session…`, `/api/permission…`, `/api/question…`. */
-import { z } from "zod";
+import * as z from "zod";
 import { defined } from "../../core/defined.ts";
 import type { OpenCodePermission, OpenCodeSession } from "../../dialects/opencode.ts";
 import { isShape } from "../../dialects/shape.ts";

@@ -1,5 +1,5 @@
 /** Permissions and questions: listed, and answered once; a second answer is refused. */
-import { z } from "zod";
+import * as z from "zod";
 import { defined } from "../../core/defined.ts";
 import { ApiError } from "../../protocol/errors.ts";
 import { json, type OpenCodeAnswer, type OpenCodeCall, type OpenCodeRoute } from "./route.ts";

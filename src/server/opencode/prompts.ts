@@ -1,5 +1,5 @@
 /** Prompts and what else begins a turn: held open until the turn has ended and everybody has heard it. */
-import { z } from "zod";
+import * as z from "zod";
 import { defined } from "../../core/defined.ts";
 import { DEFAULT_MODEL } from "../../projections/opencode/index.ts";
 import type { PromptExtras } from "../../protocol/commands.ts";

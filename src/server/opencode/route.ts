@@ -1,6 +1,6 @@
 /** What a route of the OpenCode surface takes and answers, and errors in OpenCode's own shapes. */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { z } from "zod";
+import type * as z from "zod";
 import { ApiError } from "../../protocol/errors.ts";
 import { readJson } from "../http/request.ts";
 import type { ServerContext } from "../http/route.ts";

@@ -3,7 +3,7 @@
  */
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { z } from "zod";
+import * as z from "zod";
 import { DEFAULT_MODEL, OPENCODE_VERSION, projectId } from "../../projections/opencode/index.ts";
 import { ApiError } from "../../protocol/errors.ts";
 import { allSessions } from "../../runtime/session/every-session.ts";

@@ -1,7 +1,7 @@
 /** Sessions: make, list, read, rename, delete, fork; their messages, children, todos and changed files. */
 import { randomBytes } from "node:crypto";
 import { basename, resolve } from "node:path";
-import { z } from "zod";
+import * as z from "zod";
 import { defined } from "../../core/defined.ts";
 import type { OpenCodeSession } from "../../dialects/opencode.ts";
 import {

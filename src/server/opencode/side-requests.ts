@@ -1,5 +1,5 @@
 /** Side requests: what is asked of the agent outside its turns, such as revert, share and remove a message. */
-import { z } from "zod";
+import * as z from "zod";
 import { defined } from "../../core/defined.ts";
 import { ApiError } from "../../protocol/errors.ts";
 import type { SideRequest } from "../../runtime/session/contract.ts";

@@ -1,5 +1,5 @@
 /** What other programs ask of attached TUIs: published as events to those of the same directory. */
-import { z } from "zod";
+import * as z from "zod";
 import { created } from "./events.ts";
 import { json, type OpenCodeAnswer, type OpenCodeCall, type OpenCodeRoute } from "./route.ts";
 import { viewOf } from "./sessions.ts";

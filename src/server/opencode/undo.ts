@@ -5,7 +5,7 @@
 import { lstatSync } from "node:fs";
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { z } from "zod";
+import * as z from "zod";
 import { defined } from "../../core/defined.ts";
 import { ApiError, hasCode } from "../../protocol/errors.ts";
 import type { Revert } from "../../protocol/events.ts";
