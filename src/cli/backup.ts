@@ -34,7 +34,10 @@ Example:
 async function backup(file: string, flags: Flags): Promise<void> {
   refuseInsideSession(process.env);
   const { data, store } = await loadSettings({ flags: { ...flags }, env: process.env });
-  if (store !== "sqlite") throw new CommandError(`The store ${store} cannot be backed up by Franca.`);
+  if (store !== "sqlite") {
+    const other = store === "postgres" ? ": use the database's own tools, such as pg_dump." : ".";
+    throw new CommandError(`The store ${store} is not backed up by Franca${other}`);
+  }
   const path = resolve(file);
   const done = writeBackup({ folder: data, file: path, version });
   if (flags.json === true) return printJson({ file: path, ...done });

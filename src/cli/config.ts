@@ -4,19 +4,24 @@ import { homedir } from "node:os";
 import { dirname, extname, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { BuiltinSettings } from "../builtin/config.ts";
+import { defined } from "../core/defined.ts";
 import type { PartialSettings as Partly, Settings } from "./settings-schema.ts";
 import { UsageError } from "./usage.ts";
 
 export const DEFAULT_PORT = 7717;
 
 type Optional = "token" | "tokenFile" | "watchdogMs" | "builtin" | "defaultAgent" | "acpCommand";
+type OptionalOfRetention = "keepDays" | "maxDisk";
 type OptionalOfHosts = "databaseUrl" | "databaseUrlFile" | "hostUrl" | "leaseMs";
 
-export type LoadedSettings = Omit<Settings, Optional | OptionalOfHosts> & {
+export type LoadedSettings = Omit<Settings, Optional | OptionalOfHosts | OptionalOfRetention> & {
   /** Null where the store needs none. */
   readonly databaseUrl: string | null;
   readonly hostUrl: string | null;
   readonly leaseMs: number | null;
+  /** Off when absent. */
+  readonly keepDays?: number;
+  readonly maxDisk?: number;
   /** Null: as chosen before, else the only one that can run. */
   readonly defaultAgent: string | null;
   readonly builtin: BuiltinSettings;
@@ -58,6 +63,8 @@ export async function loadSettings({ flags, env }: LoadOptions): Promise<LoadedS
     passEnv: given.passEnv ?? [],
     trustedFolders: given.trustedFolders ?? [],
     logLevel: given.logLevel ?? "warn",
+    ...defined({ keepDays: given.keepDays, maxDisk: given.maxDisk }),
+    stopWaitMs: given.stopWaitMs ?? 0,
     opencodeRoot: given.opencodeRoot ?? true,
     opencodeMessages: given.opencodeMessages ?? "turn",
     opencodeDeltas: given.opencodeDeltas ?? "today",
@@ -194,6 +201,9 @@ const forms: Readonly<Record<Key, Form>> = {
   watchdogMs: "number",
   passEnv: "list",
   trustedFolders: "file only",
+  keepDays: "number",
+  maxDisk: "checked text",
+  stopWaitMs: "number",
   logLevel: "checked text",
   opencodeRoot: "switch",
   opencodeMessages: "checked text",

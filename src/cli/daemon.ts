@@ -16,6 +16,9 @@ const STOP_MS = 20_000;
 const POLL_MS = 50;
 const LOG_TAIL = 2_000;
 
+/** For the daemon: the file that its output goes to, which it keeps small. */
+export const LOG_VARIABLE = "FRANCA_DAEMON_LOG";
+
 type Flags = Readonly<Record<string, unknown>>;
 
 export function define(command: Command): void {
@@ -52,6 +55,7 @@ async function start(flags: Flags): Promise<void> {
   const child = spawn(process.execPath, [process.argv[1] ?? "", "serve", ...words], {
     detached: true,
     stdio: ["ignore", output, output, "ipc"],
+    env: { ...process.env, [LOG_VARIABLE]: log },
   });
   const { url } = await listening(child, { log });
   child.disconnect();
@@ -94,7 +98,7 @@ function tailOf(log: string): string {
 }
 
 async function stop(flags: Flags): Promise<void> {
-  const { data } = await loadSettings({ flags, env: process.env });
+  const { data, stopWaitMs } = await loadSettings({ flags, env: process.env });
   const daemon = await daemonOf(data);
   if (daemon === null) {
     if (flags.json === true) return printJson({ running: false });
@@ -103,8 +107,10 @@ async function stop(flags: Flags): Promise<void> {
   }
   process.kill(daemon.pid, "SIGTERM");
   // A process that is not our child sends no exit event: one can only poll.
-  for (const until = Date.now() + STOP_MS; isAlive(daemon); ) {
-    if (Date.now() > until) throw new CommandError(`Process ${daemon.pid} has not ended within ${STOP_MS / 1000} s.`);
+  const patienceMs = STOP_MS + stopWaitMs;
+  for (const until = Date.now() + patienceMs; isAlive(daemon); ) {
+    if (Date.now() > until)
+      throw new CommandError(`Process ${daemon.pid} has not ended within ${patienceMs / 1000} s.`);
     await new Promise((resolve) => setTimeout(resolve, POLL_MS));
   }
   if (flags.json === true) return printJson({ running: false });

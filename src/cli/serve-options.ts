@@ -41,6 +41,12 @@ export function addServeOptions(command: Command): Command {
         "legacy",
       ]),
     )
+    .option("--keep-days <days>", "delete idle sessions without a change for so many days (default: keep all)")
+    .option(
+      "--max-disk <size>",
+      "delete the oldest idle sessions while more than this is stored, like 2GB (default: off)",
+    )
+    .option("--stop-wait-ms <ms>", "on a signal to stop, let running turns end for up to this long (default: 0)")
     .addOption(
       new Option("--log-level <level>", "level of the log on standard error (default: warn)").choices([
         "silent",

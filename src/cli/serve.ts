@@ -2,16 +2,20 @@
 import { setFlagsFromString } from "node:v8";
 import type { Command } from "commander";
 import { adapters } from "../adapters/index.ts";
+import { defined } from "../core/defined.ts";
 import type { AgentSummary } from "../protocol/resources.ts";
 import { ensureToken } from "../runtime/data-folder.ts";
+import { type LogFile, openLogFile } from "../runtime/log-file.ts";
 import { openLogger } from "../runtime/logger.ts";
 import { openRedactor } from "../runtime/redact.ts";
 import { type Daemon, openDaemon } from "../server/compose.ts";
 import { isLoopback } from "../server/http/auth.ts";
 import { version } from "../server/version.ts";
 import { type LoadedSettings, loadSettings } from "./config.ts";
+import { LOG_VARIABLE } from "./daemon.ts";
 import { pageLink, sessionLink } from "./open.ts";
 import { addServeOptions } from "./serve-options.ts";
+import { closeOnSignals } from "./serve-stop.ts";
 import { shortId } from "./session-id.ts";
 import { UsageError } from "./usage.ts";
 
@@ -47,9 +51,10 @@ async function serve(flags: Readonly<Record<string, unknown>>): Promise<void> {
   const logger = openLogger({
     level: settings.logLevel,
     redactor: openRedactor({ token, environment: { ...process.env, FRANCA_DATABASE_URL: settings.databaseUrl ?? "" } }),
+    ...defined({ destination: ownLogFile() }),
   });
   const daemon = await openDaemon({ ...settings, token, logger });
-  const stopping = closeOnSignals(daemon);
+  const stopping = closeOnSignals(daemon, { waitMs: settings.stopWaitMs });
   process.stdout.write(`Franca ${version} listens on ${daemon.url}\n`);
   // For the command that started us in the background and waits.
   process.send?.({ type: "listening", url: daemon.url });
@@ -70,6 +75,14 @@ async function sayWhoWaits({ sessions, url }: Daemon, signal: AbortSignal): Prom
       process.stdout.write(`Session ${shortId(session)} needs you: ${sessionLink(url, session)}\n`);
     }
   }
+}
+
+/** In the background our output goes to a file, which grows only so far. */
+function ownLogFile(): LogFile | undefined {
+  const file = process.env[LOG_VARIABLE];
+  // What we start is not to think that it is its own.
+  delete process.env[LOG_VARIABLE];
+  return file === undefined ? undefined : (openLogFile({ file }) ?? undefined);
 }
 
 /** The data folder's own unless another was named, or none is wanted. */
@@ -103,19 +116,6 @@ function checkDefaultAgent({ defaultAgent }: LoadedSettings): void {
   const known = adapters.filter(({ offline }) => !offline).map(({ agent }) => agent);
   if (defaultAgent === null || known.includes(defaultAgent)) return;
   throw new UsageError(`--default-agent: there is no agent ${defaultAgent}. Those there are: ${known.join(", ")}.`);
-}
-
-/** Resolves when the daemon is down. A second signal does not wait for that. */
-function closeOnSignals(daemon: Daemon): Promise<void> {
-  return new Promise((resolve, reject) => {
-    let asked = false;
-    const stop = (): void => {
-      if (asked) process.exit(1);
-      asked = true;
-      daemon.close().then(resolve, reject);
-    };
-    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, stop);
-  });
 }
 
 function agentsLine(agents: readonly AgentSummary[]): string {

@@ -22,6 +22,20 @@ const hasProtocol = (text: string, protocol: RegExp): boolean =>
 const isDatabaseUrl = (text: string): boolean => hasProtocol(text, /^postgres(ql)?:$/);
 const isHttpUrl = (text: string): boolean => hasProtocol(text, /^https?:$/);
 
+const DAYS = "it is a whole number of days, from 1";
+const SIZE = "a size is written like 500MB or 2GB";
+const STOP_WAIT = "it is a whole number of milliseconds, up to an hour";
+
+const UNITS: Readonly<Record<string, number>> = { kb: 1e3, mb: 1e6, gb: 1e9, tb: 1e12 };
+
+function bytesOf(text: string, context: z.RefinementCtx<string>): number {
+  const [, number = "", unit = ""] = /^(\d+)\s*([kmgt]b)$/i.exec(text.trim()) ?? [];
+  const bytes = Number(number) * (UNITS[unit.toLowerCase()] ?? Number.NaN);
+  if (Number.isSafeInteger(bytes) && bytes > 0) return bytes;
+  context.issues.push({ code: "custom", message: SIZE, input: text });
+  return z.NEVER;
+}
+
 /** As browsers send it: anything else would never match, and nobody would know why. */
 const isOrigin = (text: string): boolean =>
   text === "*" || (text !== "null" && URL.canParse(text) && new URL(text).origin === text);
@@ -61,6 +75,12 @@ export const Settings = z.strictObject({
   passEnv: z.array(VariableName),
   /** Absolute paths of folders whose settings, hooks, plugins and MCP servers agents may use. */
   trustedFolders: z.array(z.string().startsWith("/", "a trusted folder is an absolute path")),
+  /** Idle sessions without a change for so many days are deleted. */
+  keepDays: z.number(DAYS).int(DAYS).min(1, DAYS).max(36_500, DAYS),
+  /** Beyond so much, idle sessions are deleted, the oldest first: bytes, or a text like 2GB. */
+  maxDisk: z.union([z.number(SIZE).int(SIZE).min(1, SIZE), z.string().transform(bytesOf)], SIZE),
+  /** How long running turns may go on when the daemon is stopped. */
+  stopWaitMs: z.number(STOP_WAIT).int(STOP_WAIT).min(0, STOP_WAIT).max(3_600_000, STOP_WAIT),
   logLevel: z.enum(["silent", "error", "warn", "info", "debug"]),
   /** The OpenCode surface also at the root. */
   opencodeRoot: z.boolean(),

@@ -27,8 +27,14 @@ export function openLogger({ level, redactor, destination }: LoggerOptions): Log
   const pino: typeof import("pino") = createRequire(import.meta.url)("pino");
   const logger = pino.pino({ level, base: null }, destination ?? pino.pino.destination({ dest: 2, sync: true }));
   const write = (severity: Severity) => (event: string, fields: object) => logger[severity](fields, event);
-  return redacting(forEach(write), redactor);
+  const all = redacting(forEach(write), redactor);
+  // What is not printed costs nothing.
+  const at = (severity: Severity): Logger[Severity] => (logger.isLevelEnabled(severity) ? all[severity] : ignore);
+  return { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
 }
+
+/** Whether such lines are printed at all. */
+export const isPrinted = (logger: Logger, severity: keyof Logger): boolean => logger[severity] !== ignore;
 
 /** The same logger, without what the redactor knows: a session's own secrets, for instance. */
 export const redacting = (logger: Logger, redactor: Redactor): Logger =>

@@ -20,15 +20,16 @@ import { type Logger, silentLogger } from "../runtime/logger.ts";
 import type { RuntimeOptions } from "../runtime/options.ts";
 import type { PluginEntry } from "../runtime/plugins/plugins.ts";
 import type { Sessions } from "../runtime/session/contract.ts";
+import { keepInBounds, type RetentionPolicy } from "../runtime/session/retention.ts";
 import { openSessions } from "../runtime/session/sessions.ts";
 import { openWebhooks, type Webhooks } from "../runtime/webhooks/webhooks.ts";
 import { routes } from "./api/index.ts";
 import { homeSurface } from "./home.ts";
 import { removeAttachments } from "./http/attachment-files.ts";
-import { isLoopback, proofOf } from "./http/auth.ts";
+import { isLoopback } from "./http/auth.ts";
 import { type Connections, watchConnections } from "./http/connections.ts";
 import { type Logins, openLogins } from "./http/logins.ts";
-import type { Proofs } from "./http/route.ts";
+import { proved } from "./http/proofs.ts";
 import { type ConnectionLimits, createHttpServer, type Surface } from "./http/server.ts";
 import { openMetrics } from "./metrics.ts";
 import { openCodeSurface } from "./opencode/index.ts";
@@ -147,7 +148,7 @@ function storeOf(options: OpenRuntime, address: Address): RuntimeOptions["store"
   return { ...place, address: () => hostUrl ?? address.url ?? "", ...defined({ leaseMs }) };
 }
 
-export interface DaemonOptions extends RuntimeSettings {
+export interface DaemonOptions extends RuntimeSettings, RetentionPolicy {
   readonly host: string;
   /** 0 lets the system choose. */
   readonly port: number;
@@ -221,8 +222,9 @@ export async function openDaemon(options: DaemonOptions): Promise<Daemon> {
     address.url = url;
     lock?.publish({ url, token: token !== null });
     logger.info("daemon.started", { url, version });
+    const background = Promise.all([done, keepInBounds({ ...options, sessions, logger, signal: stopped.signal })]);
     const close = once(async () => {
-      await closeDaemon({ server, connections, sessions, webhooks, stopped, metricsDone: done, lock, logger });
+      await closeDaemon({ server, connections, sessions, webhooks, stopped, background, lock, logger });
       attachments.remove();
     });
     return { url, port: bound.port, sessions, logins, close };
@@ -234,23 +236,6 @@ export async function openDaemon(options: DaemonOptions): Promise<Daemon> {
     lock?.release();
     throw error;
   }
-}
-
-interface Proving {
-  readonly token: string | null;
-  readonly nonce: string;
-  readonly login: string | undefined;
-  readonly logins: Logins;
-  readonly port: number;
-}
-
-function proved({ token, nonce, login, logins, port }: Proving): Proofs {
-  const under = (key: string | null): string | null => (key === null ? null : proofOf({ token: key, nonce, port }));
-  return {
-    port,
-    proof: under(token),
-    ...(login === undefined ? {} : { loginProof: under(logins.keyOf(login)) }),
-  };
 }
 
 const boundsOf = ({ maxBodyBytes = MAX_BODY_BYTES, heartbeatMs = HEARTBEAT_MS }: DaemonOptions) => ({
@@ -310,7 +295,7 @@ interface Closing {
   readonly sessions: Sessions | null;
   readonly webhooks: Webhooks | null;
   readonly stopped: AbortController;
-  readonly metricsDone: Promise<void>;
+  readonly background: Promise<unknown>;
   readonly lock: DaemonLock | null;
   readonly logger: Logger;
 }
@@ -322,7 +307,7 @@ async function closeDaemon({
   sessions,
   webhooks,
   stopped,
-  metricsDone,
+  background,
   lock,
   logger,
 }: Closing): Promise<void> {
@@ -333,7 +318,7 @@ async function closeDaemon({
     await sessions?.close();
   } finally {
     stopped.abort();
-    await metricsDone;
+    await background;
     // Connections that clients keep open become idle one by one as their last answers are through.
     const sweeping = setInterval(connections.closeIdle, SWEEP_MS);
     const patience = setTimeout(() => server.closeAllConnections(), CLOSE_MS);

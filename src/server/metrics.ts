@@ -50,7 +50,14 @@ export function openMetrics({ sessions, signal, clients }: MetricsOptions): {
     for await (const group of sessions.followAll({ signal, after: sessions.position() })) count(counts, group);
   };
   return {
-    metrics: { render: (list) => render(counts, list, { clients: clients(), logBytes: sessions.storedBytes() }) },
+    metrics: {
+      render: (list) =>
+        render(counts, list, {
+          clients: clients(),
+          logBytes: sessions.storedBytes(),
+          isFailing: sessions.storageFailure() !== null,
+        }),
+    },
     done: follow(),
   };
 }
@@ -104,6 +111,7 @@ function countEvent(counts: Counts, event: UniversalEvent): void {
 interface Sizes {
   readonly clients: number;
   readonly logBytes: number;
+  readonly isFailing: boolean;
 }
 
 async function render(counts: Counts, sessions: AsyncIterable<SessionSummary>, sizes: Sizes): Promise<string> {
@@ -132,6 +140,9 @@ async function render(counts: Counts, sessions: AsyncIterable<SessionSummary>, s
     ...family("franca_log_latency_seconds", "histogram", "From a native line to its events being readable.", []),
     ...histogram("franca_log_latency_seconds", counts.latency),
     ...family("franca_log_bytes", "gauge", "How much is stored.", [["", sizes.logBytes]]),
+    ...family("franca_storage_failing", "gauge", "1 while nothing can be stored, else 0.", [
+      ["", sizes.isFailing ? 1 : 0],
+    ]),
     ...family("franca_clients", "gauge", "Open connections.", [["", sizes.clients]]),
     ...family("process_resident_memory_bytes", "gauge", "Resident memory.", [["", process.memoryUsage.rss()]]),
     ...family("process_uptime_seconds", "gauge", "Time since the daemon started.", [["", process.uptime()]]),

@@ -80,6 +80,15 @@ export interface AgentServer {
   readonly gone: AbortSignal;
 }
 
+export interface PruneOptions {
+  /** Sessions without a change for that long; none by age when absent. */
+  readonly olderThanMs?: number;
+  /** Also the ones that were not used for longest, until no more than this is stored. */
+  readonly maxBytes?: number;
+  /** At most so many at once. */
+  readonly limit?: number;
+}
+
 /** The one door: commands enter here, events leave here. Every method throws `ApiError` for what a caller can fix. */
 export interface Sessions {
   create(id: SessionId, options: CreateSession): Promise<CreatedSession>;
@@ -173,7 +182,8 @@ export interface Sessions {
   ): Promise<AgentServer>;
   /** What stored sessions used, in rows. */
   usage(query: UsageQuery): Promise<readonly UsageRow[]>;
-  prune(options: { readonly olderThanMs: number }): Promise<readonly SessionId[]>;
+  /** Deletes idle sessions, the oldest first: by age, and by how much is stored. */
+  prune(options: PruneOptions): Promise<readonly SessionId[]>;
   /** Why nothing can be stored at the moment, in a sentence; null when all is well. */
   storageFailure(): string | null;
   /** How much is stored, in bytes. */

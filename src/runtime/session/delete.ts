@@ -2,10 +2,11 @@
 import { hasCode } from "../../protocol/errors.ts";
 import type { SessionId } from "../../protocol/ids.ts";
 import type { RecordPage } from "../log/contract.ts";
+import type { PruneOptions } from "./contract.ts";
 import { closeSession, type OpenSessions } from "./open-session.ts";
 import { withSession } from "./open-sessions.ts";
 import { isDeadOwner, isOwn } from "./owner.ts";
-import { terminate } from "./turn-commands.ts";
+import { endIdle, terminate } from "./turn-commands.ts";
 
 const PRUNED_AT_ONCE = 500;
 
@@ -20,26 +21,59 @@ export async function deleteSession(table: OpenSessions, id: SessionId): Promise
   await deleteStored(table, id);
 }
 
-/** Idle sessions without a change for that long. */
+/** For their size, only sessions are deleted that nobody has used for this long: a person may be reading the others. */
+const IN_USE_MS = 3_600_000;
+
+/** Idle sessions, the oldest first. One that works, waits for a person or has prompts in its queue is never deleted. */
 export async function pruneSessions(
   table: OpenSessions,
-  { olderThanMs }: { olderThanMs: number },
+  {
+    olderThanMs = Number.POSITIVE_INFINITY,
+    maxBytes = Number.POSITIVE_INFINITY,
+    limit = Number.POSITIVE_INFINITY,
+  }: PruneOptions,
 ): Promise<readonly SessionId[]> {
-  const { log, owner: own } = table.runtime;
-  const before = Date.now() - olderThanMs;
+  const { log } = table.runtime;
+  const now = Date.now();
   const pruned: SessionId[] = [];
+  for (const { id, changedAt } of await idleSessions(table)) {
+    const isOld = changedAt < now - olderThanMs;
+    const isTooMuch = changedAt < now - IN_USE_MS && log.size() > maxBytes;
+    if (pruned.length >= limit || (!isOld && !isTooMuch)) break;
+    if (await deleteIdle(table, id)) pruned.push(id);
+  }
+  return pruned;
+}
+
+interface Idle {
+  readonly id: SessionId;
+  readonly changedAt: number;
+}
+
+async function idleSessions({ runtime: { log, owner: own } }: OpenSessions): Promise<readonly Idle[]> {
+  const idle: Idle[] = [];
   let place: number | null = null;
   do {
     const page: RecordPage = await log.list({ status: "idle", before: place, limit: PRUNED_AT_ONCE });
     for (const { id, summary, owner } of page.records) {
       const isElsewhere = owner !== null && !isOwn(owner, own) && !isDeadOwner(owner);
-      if (isElsewhere || Date.parse(summary.updatedAt) >= before) continue;
-      await deleteSession(table, id);
-      pruned.push(id);
+      if (!isElsewhere) idle.push({ id, changedAt: Date.parse(summary.updatedAt) });
     }
     place = page.next;
   } while (place !== null);
-  return pruned;
+  return idle.sort((one, other) => one.changedAt - other.changedAt);
+}
+
+/** False when it is used after all. It is ended where prompts arrive, so that none is acknowledged and then lost. */
+async function deleteIdle(table: OpenSessions, id: SessionId): Promise<boolean> {
+  try {
+    await withSession(table, id, endIdle);
+  } catch (error) {
+    if (hasCode(error, "session_busy", "session_not_found", "session_owned")) return false;
+    if (!hasCode(error, "unsupported_agent", "storage_error")) throw error;
+  }
+  await deleteStored(table, id);
+  return true;
 }
 
 /** The session and everything stored about it. */

@@ -120,6 +120,16 @@ export async function terminate(open: OpenSession): Promise<void> {
   }
 }
 
+/** Ends a session that nobody uses; throws `session_busy` when it works, waits for a person or has prompts waiting. */
+export async function endIdle(open: OpenSession): Promise<void> {
+  if (isEnded(open)) return;
+  await open.writer.command({ type: "terminate", by: "daemon" }, (session) => {
+    const { turn, queue, permissions, questions } = session.snapshot();
+    if (turn === null && queue.length === 0 && permissions.size === 0 && questions.size === 0) return;
+    throw new ApiError("session_busy", `Session ${open.id} is in use.`);
+  });
+}
+
 /** An agent that other sessions share keeps running, so its turn in this session is aborted first. */
 async function abortFirst(open: OpenSession): Promise<void> {
   await open.writer.command({ type: "abort", clear_queue: true });

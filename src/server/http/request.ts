@@ -74,3 +74,12 @@ function describeIssue(issue: z.core.$ZodIssue, { where }: { where: string }): s
   const subject = path === "" ? where : `${where}: \`${path}\``;
   return `${subject}: ${issue.message}`;
 }
+
+/** What is not encoded as it should be stands for itself. */
+export function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}

@@ -6,6 +6,7 @@ import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
 import { type Context, Hono, type Next } from "hono";
 import { ApiError } from "../../protocol/errors.ts";
 import { SessionId } from "../../protocol/id-schemas.ts";
+import { openAccessLog } from "./access-log.ts";
 import { checkHost, checkPerson, checkSite, checkToken, isLoopback, originAllowed } from "./auth.ts";
 import { asApiError, problemResponse } from "./problem.ts";
 import { check, readJson } from "./request.ts";
@@ -112,7 +113,11 @@ export function createApp({ door, context, routes, surfaces }: HttpOptions): App
     if (method === "GET" || method === "HEAD") return open.has(`get ${path}`) || isStatic(path);
     return open.has(`${method.toLowerCase()} ${path}`);
   };
-  app.use("*", (c, next) => admit(c, next, { door, isOpen, isStatic }));
+  const access = openAccessLog(context.logger);
+  app.use("*", (c, next) => {
+    access.watch(c);
+    return admit(c, next, { door, isOpen, isStatic });
+  });
   for (const route of routes) {
     app.on(route.method.toUpperCase(), honoPath(route.path), (c) => answer(c, route, { context, door }));
   }

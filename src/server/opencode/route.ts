@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type * as z from "zod";
 import { ApiError } from "../../protocol/errors.ts";
-import { readJson } from "../http/request.ts";
+import { decoded, readJson } from "../http/request.ts";
 import type { ServerContext } from "../http/route.ts";
 import type { EventStreams } from "./events.ts";
 import type { PassThrough } from "./pass-through.ts";
@@ -75,14 +75,6 @@ export function directoryOf({
   const given = query.directory ?? query["location[directory]"] ?? (typeof header === "string" ? decoded(header) : "");
   if (given.includes("\0")) throw new ApiError("invalid_request", "The directory holds a NUL character.");
   return given === "" ? process.cwd() : given;
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }
 
 /** Both versions of the SDK send a body or none; fields that we do not know are not ours to refuse. */
