@@ -52,6 +52,12 @@ export const agents = {
     version: "2.4.0",
     programs: ["@agentclientprotocol/sdk/package.json"],
   },
+  // OpenCode as a provider of the AI SDK.
+  "ai-sdk-opencode": {
+    package: "ai-sdk-provider-opencode-sdk",
+    version: "3.0.6",
+    programs: ["ai-sdk-provider-opencode-sdk/package.json"],
+  },
   acpx: { package: "acpx", version: "0.19.1", programs: [".bin/acpx"] },
   node: { package: "node", version: "22.23.3", programs: ["node/bin/node", ".bin/node"] },
   amp: { package: "@sourcegraph/amp", version: "0.0.1777897475-g2324e1", programs: [".bin/amp"] },

@@ -40,13 +40,16 @@ export const binary: Binary = {
   },
 };
 
+/** What every one of them has, unless a larger window is asked for. */
+const limit = { context: 200_000 };
+
 /** Aliases of the newest model of each family; whole names of models are taken too. */
 export const models: ModelSource = {
   kind: "list",
   models: [
-    { id: "opus", name: "Opus" },
-    { id: "sonnet", name: "Sonnet" },
-    { id: "haiku", name: "Haiku" },
+    { id: "opus", name: "Opus", limit },
+    { id: "sonnet", name: "Sonnet", limit },
+    { id: "haiku", name: "Haiku", limit },
   ],
 };
 

@@ -15,5 +15,9 @@ export const mock = defineAdapter({
   launch,
   capabilities,
   trial,
+  models: {
+    kind: "list",
+    models: [{ id: "default", name: "Default model", limit: { context: 200_000, output: 32_000 } }],
+  },
   modes: [{ id: "default", name: "Default", description: "Plays the scenario named by the prompt's first word." }],
 });

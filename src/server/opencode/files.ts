@@ -4,7 +4,7 @@ import { readdir, readFile, realpath, stat } from "node:fs/promises";
 import { extname, join, relative, resolve } from "node:path";
 import { unreachable } from "../../core/fold.ts";
 import { mediaTypes } from "../../core/media-types.ts";
-import { ApiError } from "../../protocol/errors.ts";
+import { ApiError, hasCode } from "../../protocol/errors.ts";
 import { type PlacedMatch, searchFiles } from "../../runtime/search.ts";
 import { gitStatus } from "./git.ts";
 import { json, type OpenCodeAnswer, type OpenCodeCall, type OpenCodeRoute } from "./route.ts";
@@ -32,6 +32,12 @@ export const fileRoutes: readonly OpenCodeRoute[] = [
   { method: "GET", path: "/find/symbol", partial: "Always empty: there are no language servers.", handle: noSymbols },
 ];
 
+function wanted({ query }: OpenCodeCall, name: string): string {
+  const value = query[name];
+  if (value !== undefined) return value;
+  throw new ApiError("invalid_request", `The query has no \`${name}\`.`);
+}
+
 /** The path inside the directory, with links resolved; what leads outside is refused. */
 async function inside(call: OpenCodeCall, path: string): Promise<{ readonly base: string; readonly path: string }> {
   const base = await servedDirectory(call);
@@ -44,6 +50,8 @@ async function inside(call: OpenCodeCall, path: string): Promise<{ readonly base
 
 async function listFiles(call: OpenCodeCall): Promise<OpenCodeAnswer> {
   const { base, path } = await inside(call, call.query.path ?? ".");
+  if (!(await stat(path)).isDirectory())
+    throw new ApiError("invalid_request", `${call.query.path} is not a directory.`);
   const entries = await readdir(path, { withFileTypes: true });
   return json(
     entries
@@ -58,21 +66,28 @@ async function listFiles(call: OpenCodeCall): Promise<OpenCodeAnswer> {
 }
 
 async function readContent(call: OpenCodeCall): Promise<OpenCodeAnswer> {
-  const asked = call.query.path ?? "";
-  const { path } = await inside(call, asked);
+  const asked = wanted(call, "path");
+  const found = await inside(call, asked).catch((error: unknown) => {
+    if (hasCode(error, "not_found")) return null;
+    throw error;
+  });
+  // As OpenCode: a file that is not there is an empty one, and what is around a text is left out.
+  if (found === null) return json({ type: "text", content: "" });
+  const { path } = found;
   const about = await stat(path);
   if (!about.isFile()) throw new ApiError("invalid_request", `${asked} is not a file.`);
   if (about.size > MAX_FILE_BYTES)
     throw new ApiError("invalid_request", `${asked} is larger than ${MAX_FILE_BYTES} bytes.`);
   const bytes = await readFile(path);
-  if (!bytes.subarray(0, 8_000).includes(0)) return json({ type: "text", content: bytes.toString("utf8") });
+  if (!bytes.subarray(0, 8_000).includes(0)) return json({ type: "text", content: bytes.toString("utf8").trim() });
   const mimeType = mediaTypes[extname(path).toLowerCase()] ?? "application/octet-stream";
   return json({ type: "binary", content: bytes.toString("base64"), encoding: "base64", mimeType });
 }
 
 async function findFiles(call: OpenCodeCall): Promise<OpenCodeAnswer> {
+  const query = wanted(call, "query");
   const { base } = await inside(call, ".");
-  const { query = "", dirs, type, limit } = call.query;
+  const { dirs, type, limit } = call.query;
   if (query.length > MAX_QUERY)
     throw new ApiError("invalid_request", `\`query\` is longer than ${MAX_QUERY} characters.`);
   const lower = query.toLowerCase();

@@ -36,7 +36,7 @@ const Prompt = z.looseObject({
   system: z.string().optional(),
   format: z.looseObject({ type: z.string() }).optional(),
   tools: z.record(z.string(), z.boolean()).optional(),
-  parts: z.array(Part).min(1),
+  parts: z.array(Part),
 });
 /** `delivery` is of the newer API only. */
 type PromptRequestBody = z.infer<typeof Prompt> & { readonly delivery?: "steer" | "queue" };
@@ -95,6 +95,7 @@ export async function ask(
   body: PromptRequestBody,
 ): Promise<Asked | { readonly noted: OpenCodeAnswer }> {
   const view = await choose(call, body);
+  if (body.parts.length === 0) throw new ApiError("invalid_request", "The body: `parts` is empty: there is no prompt.");
   const { text, written, parts, attachments, own } = await keepAttachments(body.parts, {
     attachments: call.attachments,
     session: view.id,
@@ -296,7 +297,7 @@ async function init(call: OpenCodeCall): Promise<OpenCodeAnswer> {
 
 const Shell = z.looseObject({
   command: z.string().min(1).max(100_000),
-  agent: z.string().optional(),
+  agent: z.string(),
   model: Model.optional(),
   messageID: z.string().startsWith("msg").optional(),
 });
@@ -317,7 +318,10 @@ async function shell(call: OpenCodeCall): Promise<OpenCodeAnswer> {
   return inPieces(messageJson(conversation, head));
 }
 
+const Summarize = z.looseObject({ providerID: z.string(), modelID: z.string() });
+
 async function summarize(call: OpenCodeCall): Promise<OpenCodeAnswer> {
+  await call.body(Summarize);
   const view = await viewOf(call);
   await call.sessions.compact(view.id);
   await settled(call, view);

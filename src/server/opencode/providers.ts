@@ -91,7 +91,9 @@ const modeAs = (name: string, description: string): OpenCodeAgent => ({
 
 async function describeProvider(sessions: Sessions, { id, name }: AgentSummary): Promise<Provider> {
   const { models = [], defaultModel } = await promptly(sessions.models(id));
-  const own: ModelSummary = { id: DEFAULT_MODEL, name: "Default model" };
+  // Whatever the agent chooses by itself is one of its own; where it does not say which, the first is the best guess.
+  const chosen = models.find((model) => model.id === defaultModel) ?? models[0];
+  const own: ModelSummary = { id: DEFAULT_MODEL, name: "Default model", ...defined({ limit: chosen?.limit }) };
   const all = [own, ...models.filter((model) => model.id !== DEFAULT_MODEL)];
   return {
     id,

@@ -97,16 +97,16 @@ export async function readBody<Schema extends z.ZodType>(
 /** An error in the words that OpenCode's clients show. */
 export function errorBody(
   error: ApiError,
-  { sessionID = "" }: Readonly<Record<string, string>>,
+  { sessionID = "", requestID = "" }: Readonly<Record<string, string>>,
 ): { readonly status: number; readonly body: unknown } {
   const { status, message, code } = error;
   switch (code) {
     case "session_busy":
       return { status, body: { _tag: "SessionBusyError", sessionID, message } };
     case "permission_not_found":
-      return { status, body: { _tag: "PermissionNotFoundError", requestID: "", message } };
+      return { status, body: { _tag: "PermissionNotFoundError", requestID, message } };
     case "question_not_found":
-      return { status, body: { _tag: "QuestionNotFoundError", requestID: "", message } };
+      return { status, body: { _tag: "QuestionNotFoundError", requestID, message } };
     case "already_answered":
     case "session_already_exists":
     case "session_ended":

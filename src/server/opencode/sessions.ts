@@ -69,7 +69,7 @@ export const sessionRoutes: readonly OpenCodeRoute[] = [
     method: "GET",
     path: "/session/{sessionID}/diff",
     partial: "The diffs that tools reported; there are no snapshots of the directory.",
-    handle: async (call) => json(await diffsOf(await conversationOf(call), call.query.messageID ?? null)),
+    handle: diff,
   },
   { method: "GET", path: "/session/{sessionID}/message", handle: messages },
   { method: "GET", path: "/session/{sessionID}/message/{messageID}", handle: message },
@@ -237,15 +237,16 @@ function describeAll(summary: SessionSummary, view: SessionView): OpenCodeSessio
 }
 
 const Patch = z.looseObject({
-  title: z.string().optional(),
+  title: z.string().nullable().optional(),
   time: z.looseObject({ archived: z.number().nullable().optional() }).optional(),
   metadata: z.record(z.string(), z.unknown()).optional(),
   permission: Rules.optional(),
 });
 
 async function rename(call: OpenCodeCall): Promise<OpenCodeAnswer> {
+  const { title: named, time, permission, metadata } = await call.body(Patch);
   const view = await viewOf(call);
-  const { title, time, permission, metadata } = await call.body(Patch);
+  const title = named ?? undefined;
   // As in OpenCode, rules are added to those there are: the last one that matches counts.
   const { permissionRules: known } = await call.sessions.get(view.id, { limit: 0 });
   const permissionRules = permission === undefined ? undefined : [...known, ...permission];
@@ -267,6 +268,14 @@ async function remove(call: OpenCodeCall): Promise<OpenCodeAnswer> {
   return json(true);
 }
 
+/** As OpenCode: where there is no session, nothing has changed. */
+async function diff(call: OpenCodeCall): Promise<OpenCodeAnswer> {
+  const { sessionID = "" } = call.params;
+  const view = await call.views.find(sessionID);
+  if (view === null) return json([]);
+  return json(await diffsOf(conversationIn(call, view, sessionID), call.query.messageID ?? null));
+}
+
 async function children(call: OpenCodeCall): Promise<OpenCodeAnswer> {
   const view = await viewOf(call);
   const infos = [...view.now.store.sessions.values()].flatMap(({ info }) => info ?? []);
@@ -282,8 +291,7 @@ async function todos(call: OpenCodeCall): Promise<OpenCodeAnswer> {
 }
 
 async function messages(call: OpenCodeCall): Promise<OpenCodeAnswer> {
-  const most = Number(call.query.limit ?? Number.NaN);
-  const limit = Number.isNaN(most) ? null : Math.max(0, Math.floor(most));
+  const limit = limitOf(call.query.limit);
   const conversation = await conversationOf(call);
   const { before = null } = call.query;
   const pieces = messagesJson(conversation, { limit, before });
@@ -294,6 +302,13 @@ async function messages(call: OpenCodeCall): Promise<OpenCodeAnswer> {
   const next = new URLSearchParams({ ...call.query, before: oldest });
   const [path = ""] = (call.incoming.url ?? "").split("?");
   return { pieces, headers: { "x-next-cursor": oldest, link: `<${path}?${next}>; rel="next"` } };
+}
+
+function limitOf(asked: string | undefined): number | null {
+  if (asked === undefined) return null;
+  const limit = Number(asked);
+  if (asked !== "" && Number.isInteger(limit)) return Math.max(0, limit);
+  throw new ApiError("invalid_request", "The query: `limit` is no whole number.");
 }
 
 async function message(call: OpenCodeCall): Promise<OpenCodeAnswer> {
@@ -307,8 +322,8 @@ async function message(call: OpenCodeCall): Promise<OpenCodeAnswer> {
 const Fork = z.looseObject({ messageID: z.string().startsWith("msg").optional() });
 
 async function fork(call: OpenCodeCall): Promise<OpenCodeAnswer> {
-  const view = await viewOf(call);
   const { messageID: at } = await call.body(Fork);
+  const view = await viewOf(call);
   if (at !== undefined && (await headOf(conversationIn(call, view), at)) === null) {
     throw new ApiError("session_not_found", `Message not found: ${at}. A fork begins before a message of the session.`);
   }

@@ -296,7 +296,7 @@ describe("the rest", () => {
     for (const node of nodes) fits("FileNode", node);
     expect((await api.get("/file/content?path=src/needle.txt")).body).toEqual({
       type: "text",
-      content: "hay\nneedle here\n",
+      content: "hay\nneedle here",
     });
     expect((await api.get("/file/content?path=../../etc/hostname")).status).toBe(400);
     expect((await api.get("/file/content?path=src/link/hostname")).status).toBe(400);
