@@ -38,6 +38,7 @@ const commands: readonly CommandEntry[] = [
     summary: "List, show, export, rename, fork and delete sessions",
     load: () => import("./sessions.ts"),
   },
+  { name: "compare", summary: "Give one prompt to several agents, side by side", load: () => import("./compare.ts") },
   { name: "diff", summary: "Show what a session changed in files", load: () => import("./diff.ts") },
   { name: "worktrees", summary: "List and remove worktrees of sessions", load: () => import("./worktrees.ts") },
   { name: "events", summary: "Print a session's events as JSON lines", load: () => import("./events.ts") },

@@ -1,5 +1,5 @@
 /** One turn by rule, nobody at the terminal: for commands that run a turn to look at what was said. */
-import type { EventOf } from "../protocol/events.ts";
+import type { EventOf, UniversalEvent } from "../protocol/events.ts";
 import type { NativeLine } from "../protocol/resources.ts";
 import { type AnswerRule, openAnswering } from "./answering.ts";
 import type { Door } from "./door.ts";
@@ -15,12 +15,14 @@ export interface OneTurn {
   readonly id: string;
   readonly prompt: string;
   readonly rule: AnswerRule;
+  readonly onEvent?: (event: UniversalEvent) => void;
   /** Fires when nobody waits for the turn any longer. */
   readonly signal: AbortSignal;
 }
 
 /** How the turn ended; null when that was not heard. Ctrl-C aborts the turn. */
-export async function runTurn({ door, id, prompt, rule, signal }: OneTurn): Promise<EventOf<"turn.ended"> | null> {
+export async function runTurn(turn: OneTurn): Promise<EventOf<"turn.ended"> | null> {
+  const { door, id, prompt, rule, signal, onEvent } = turn;
   const stop = new AbortController();
   const output: Output = {
     event: () => {},
@@ -37,6 +39,7 @@ export async function runTurn({ door, id, prompt, rule, signal }: OneTurn): Prom
     const until = AbortSignal.any([stop.signal, signal]);
     for await (const event of door.follow(id, { after: sequence, signal: until })) {
       answering.see(event);
+      onEvent?.(event);
       if (event.type === "turn.ended") return event;
     }
     return null;

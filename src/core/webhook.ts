@@ -16,6 +16,8 @@ export function webhookType(event: UniversalEvent): WebhookEvent | null {
     case "permission.resolved":
     case "question.resolved":
       return "resolved";
+    case "budget.updated":
+      return "budget";
     case "error":
       return event.data.fatal ? "error" : null;
     default:
@@ -74,6 +76,10 @@ function dataOf(event: UniversalEvent): WebhookBody["data"] {
       const { question_id, status, metadata } = event.data;
       return { kind: "question", request_id: question_id, status, deadline: metadata.deadline };
     }
+    case "budget.updated": {
+      const { scope, kind, limit, used, state } = event.data;
+      return { scope, kind, limit, used, status: state };
+    }
     case "error":
       return { code: event.data.code };
     default:
@@ -129,6 +135,8 @@ function whatHappened({ type, data }: WebhookBody): string {
       return data.kind === "question" ? "a question waits" : `permission is wanted for ${data.action ?? "a tool"}`;
     case "resolved":
       return `the ${data.kind ?? "request"} was answered: ${data.status ?? "unknown"}`;
+    case "budget":
+      return `a budget (${data.kind} per ${data.scope}) is ${data.status}: ${data.used} of ${data.limit}`;
     case "error":
       return `an error occurred (${data.code ?? "no code"})`;
   }

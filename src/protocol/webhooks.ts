@@ -9,6 +9,7 @@ export const WebhookEvent = z.enum([
   "turn.ended",
   "requires_action",
   "resolved",
+  "budget",
   "error",
 ]);
 export type WebhookEvent = z.infer<typeof WebhookEvent>;
@@ -69,7 +70,7 @@ export const Webhook = z
   );
 export type Webhook = z.infer<typeof Webhook>;
 
-export const DEFAULT_WEBHOOK_EVENTS: readonly WebhookEvent[] = ["turn.ended", "requires_action"];
+export const DEFAULT_WEBHOOK_EVENTS: readonly WebhookEvent[] = ["turn.ended", "requires_action", "budget"];
 
 export const WebhookName = z.string().regex(/^[\w.-]{1,64}$/, "a name is 1 to 64 letters, digits, `.`, `_` or `-`");
 export const WebhookTable = z.record(WebhookName, Webhook);
@@ -121,11 +122,15 @@ export const WebhookBody = z.object({
     evidence: z.string().optional(),
     usage: UsageTotal.optional(),
     code: z.string().nullable().optional(),
-    kind: z.enum(["permission", "question"]).optional(),
+    /** `permission` or `question`; of a budget, what is counted. */
+    kind: z.string().optional(),
     request_id: z.string().optional(),
     action: z.string().optional(),
     status: z.string().optional(),
     deadline: z.string().nullable().optional(),
+    scope: z.string().optional(),
+    limit: z.number().optional(),
+    used: z.number().optional(),
     origin: z.string().optional(),
     prompt_id: z.string().optional(),
   }),

@@ -104,6 +104,20 @@ describe("deliveries", () => {
     });
   });
 
+  test("a budget that is reached is sent, with its numbers", async () => {
+    const receiver = await openReceiver();
+    const { daemon } = await startWith({ url: receiver.url, events: ["budget"] });
+    const budget = { session: { toolCalls: 1 } };
+    const session = await daemon.client.create({ id: "poor", agent: "mock", directory: daemon.directory, budget });
+    expect((await session.run("tool")).reason).toBe("budget");
+    await receiver.until(() => receiver.received.some(({ text }) => text.includes('"reached"')));
+    const reached = receiver.received.map(({ text }) => JSON.parse(text)).find(({ data }) => data.status === "reached");
+    expect(reached).toMatchObject({
+      type: "budget",
+      data: { scope: "session", kind: "tool_calls", limit: 1, used: 2 },
+    });
+  });
+
   test("a receiver that is killed and comes back misses nothing, in order; what comes twice has the same id", async () => {
     let fail = true;
     const receiver = await openReceiver(({ body }) => (fail && body.session_id === "one" ? 500 : 204));

@@ -10,7 +10,7 @@ export const webhookTypes = {
     url: "Where events are sent. Exactly one of `url`, `urlFile` and `urlVariable` is given.",
     urlFile: "A file that holds the address: addresses of chat services are secrets.",
     urlVariable: "An environment variable of the daemon that holds the address.",
-    events: "Which events are sent. Default: `turn.ended` and `requires_action`.",
+    events: "Which events are sent. Default: `turn.ended`, `requires_action` and `budget`.",
     secretFile: "A file that holds the secret that deliveries are signed with.",
     secretVariable: "An environment variable of the daemon that holds the secret.",
     content: "Whether titles, folders and what was said are sent too. Default: only ids, reasons and usage.",
