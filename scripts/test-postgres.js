@@ -1,6 +1,7 @@
 /**
- * `npm run test:postgres [-- vitest arguments]`: the log on a real Postgres, which this script starts and stops. Where
- * there is none it is installed in CI; elsewhere the suite is skipped, saying so.
+ * `npm run test:postgres [-- --rounds N, vitest arguments]`: the log on a real Postgres, which this script starts and
+ * stops. Where there is none it is installed in CI; elsewhere the suite is skipped, saying so. Rounds of faults on
+ * three hosts: 10 in CI, 3 elsewhere.
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -18,11 +19,18 @@ async function test(programs) {
   ensureBuilt();
   const { server, stop } = await startPostgres(programs);
   try {
-    const env = { FRANCA_TEST_POSTGRES: JSON.stringify(server) };
-    process.exitCode = runTests(process.argv.slice(2), { name: "postgres", config: "vitest.postgres.config.ts", env });
+    const { rounds, rest } = argumentsOf(process.argv.slice(2));
+    const env = { FRANCA_TEST_POSTGRES: JSON.stringify(server), FRANCA_TEST_ROUNDS: rounds };
+    process.exitCode = runTests(rest, { name: "postgres", config: "vitest.postgres.config.ts", env });
   } finally {
     stop();
   }
+}
+
+function argumentsOf(args) {
+  const at = args.indexOf("--rounds");
+  if (at < 0) return { rounds: process.env.CI === "true" ? "10" : "3", rest: args };
+  return { rounds: args[at + 1] ?? "", rest: args.toSpliced(at, 2) };
 }
 
 function skip() {

@@ -247,6 +247,26 @@ export const MissingKeys = z.object({
 });
 export type MissingKeys = z.infer<typeof MissingKeys>;
 
+/** A daemon that shares its log with others. */
+export const HostSummary = z.object({
+  id: z.string(),
+  /** Where it is reached; empty until it listens. */
+  url: z.string(),
+  version: z.string(),
+  startedAt: z.string(),
+  /** Whether its lease has not ended. */
+  alive: z.boolean(),
+  /** Whether it is the one that answers. */
+  self: z.boolean(),
+  /** Sessions that are open there. */
+  openSessions: z.number(),
+  /** Sessions that it runs when they are prompted. */
+  homeOf: z.number(),
+});
+export type HostSummary = z.infer<typeof HostSummary>;
+export const HostList = z.object({ hosts: z.array(HostSummary).readonly() });
+export type HostList = z.infer<typeof HostList>;
+
 export const TrustedFolder = z.object({ path: z.string(), from: z.enum(["person", "config"]) });
 export const TrustList = z.object({ folders: z.array(TrustedFolder).readonly(), trusted: z.boolean().optional() });
 export type TrustList = z.infer<typeof TrustList>;

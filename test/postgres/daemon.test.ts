@@ -166,6 +166,12 @@ test(
       }
     })();
     await session.run("echo hello");
+    const asked = ["hosts", "--server", two.url, "--token-file", join(two.home, "token"), "--json"];
+    const { hosts } = JSON.parse((await franca(asked, { home: two.home })).stdout);
+    expect(hosts).toMatchObject([
+      { id: "one", alive: true, self: false, openSessions: 1, homeOf: 1 },
+      { id: "two", alive: true, self: true, openSessions: 0, homeOf: 0 },
+    ]);
     expect(await history(there)).toEqual(await history(session));
     await expect(there.run("echo elsewhere")).rejects.toMatchObject({ code: "session_owned" });
     await session.prompt("long 100000");

@@ -97,6 +97,7 @@ export async function recordExamples(): Promise<RecordedExamples> {
   await record({ id: "listAgents" });
   await record({ id: "listModels", params: { agent: "mock" } });
   await record({ id: "listModes", params: { agent: "mock" } });
+  await record({ id: "listHosts" });
   await record({ id: "addTrust", body: { directory: daemon.directory, force: true } });
   await record({ id: "listTrust", query: `?directory=${encodeURIComponent(daemon.directory)}` });
   await record({ id: "diffSession" });

@@ -6,7 +6,13 @@ import type { RepeatedDelta } from "../../core/repeat.ts";
 import type { Prompt } from "../../protocol/commands.ts";
 import type { UniversalEvent } from "../../protocol/events.ts";
 import type { PromptId, SessionId } from "../../protocol/ids.ts";
-import type { CreateSession, NativeLine, SessionFilter, SessionSummary } from "../../protocol/resources.ts";
+import type {
+  CreateSession,
+  HostSummary,
+  NativeLine,
+  SessionFilter,
+  SessionSummary,
+} from "../../protocol/resources.ts";
 import type { Worktree } from "../../protocol/workspaces.ts";
 import type { Damage } from "./damage.ts";
 
@@ -268,6 +274,8 @@ export interface EventLog {
   position(): number;
   /** Whether another process has written since this was asked last. */
   changedElsewhere(): boolean;
+  /** Called at once when another process has written, where the log is notified; readers poll as well. */
+  onElsewhere(subscriber: () => void): void;
 
   /** The latest checkpoint that this version of the code made, or null. */
   checkpoint(id: SessionId): Promise<Checkpoint | null>;
@@ -296,6 +304,9 @@ export interface EventLog {
   putRun(run: Run): Promise<void>;
   endRun(runId: string): Promise<void>;
   runs(): Promise<readonly Run[]>;
+
+  /** Hosts that share this log, by id; none where it is one machine's alone. */
+  hosts(): Promise<readonly HostSummary[]>;
 
   /** Reads everything and reports what is damaged. */
   verify(): AsyncIterable<Damage>;

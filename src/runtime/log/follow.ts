@@ -62,6 +62,7 @@ export function openTail(log: EventLog, { maxBytes = TAIL_BYTES }: { maxBytes?: 
     closed: false,
   };
   log.onCommitted((groups) => publish(state, groups));
+  log.onElsewhere(() => wakeForElsewhere(state));
   return {
     follow: (id, follow) => followSession(state, id, follow),
     followAll: (follow) => followEverything(state, follow),
@@ -212,12 +213,15 @@ function join(state: State, id: SessionId | null, signal: AbortSignal): { reader
 
 function watchElsewhere(state: State): NodeJS.Timeout {
   const timer = setInterval(() => {
-    if (!hasChanged(state.log)) return;
-    state.elsewhere += 1;
-    state.news += 1;
-    wakeAll(state);
+    if (hasChanged(state.log)) wakeForElsewhere(state);
   }, ELSEWHERE_MS);
   return timer.unref();
+}
+
+function wakeForElsewhere(state: State): void {
+  state.elsewhere += 1;
+  state.news += 1;
+  wakeAll(state);
 }
 
 /** A log that cannot be read now is read again when a reader asks, which then gets the error. */

@@ -9,6 +9,7 @@ import type {
   AgentSummary,
   CreatedSession,
   CreateSession,
+  HostSummary,
   MissingKeys,
   ModelSummary,
   NativeLine,
@@ -164,6 +165,8 @@ export interface Sessions {
     add(directory: string, options: { readonly force: boolean }): Promise<string>;
     remove(directory: string): Promise<string>;
   };
+  /** Hosts that share the log; none where it is this machine's alone. */
+  hosts(): Promise<readonly HostSummary[]>;
   agents(): Promise<readonly AgentSummary[]>;
   /** The agent of sessions that name none; null when several could be meant, or none can run. */
   defaultAgent(): string | null;

@@ -30,6 +30,7 @@ type Reads = Pick<
   | "storageFailure"
   | "storedBytes"
   | "verify"
+  | "hosts"
   | "usage"
 >;
 
@@ -65,6 +66,7 @@ export function reads(table: OpenSessions): Reads {
     storageFailure: log.failure,
     storedBytes: log.size,
     verify: log.verify,
+    hosts: () => log.hosts(),
     usage: usage.rows,
     projections: log.projections,
   };

@@ -53,7 +53,10 @@ function recoverRegularly(table: OpenSessions): NodeJS.Timeout {
     await recover(table).catch((error: unknown) => runtime.logger.warn("recovery.failed", { error }));
     recovering = false;
   };
-  return setInterval(() => void run(), RECOVERY_MS).unref();
+  // Where leases are shorter, a host that is gone is noticed sooner.
+  const { store } = runtime.options;
+  const leaseMs = store.kind === "postgres" ? (store.leaseMs ?? RECOVERY_MS) : RECOVERY_MS;
+  return setInterval(() => void run(), Math.min(RECOVERY_MS, leaseMs)).unref();
 }
 
 async function close(table: OpenSessions, timer: NodeJS.Timeout | null): Promise<void> {

@@ -3,6 +3,7 @@ import { defineRoute, json, type Route } from "../http/route.ts";
 import { aboutRoutes } from "./about.ts";
 import { agentRoutes } from "./agents.ts";
 import { eventRoutes } from "./events.ts";
+import { hostRoutes } from "./hosts.ts";
 import { keyRoutes } from "./keys.ts";
 import { loginRoutes } from "./logins.ts";
 import { sessionRoutes } from "./sessions.ts";
@@ -37,6 +38,7 @@ export const routes: readonly Route[] = [
   ...eventRoutes,
   ...agentRoutes,
   ...trustRoutes,
+  ...hostRoutes,
   ...webhookRoutes,
   ...loginRoutes,
   ...aboutRoutes,

@@ -68,6 +68,8 @@ export function openMemoryLog(): EventLog {
     },
     runs: async () => [...state.runs.values()],
     onLost() {},
+    onElsewhere() {},
+    hosts: async () => [],
     changedElsewhere: () => false,
     async *verify() {},
     failure: () => null,

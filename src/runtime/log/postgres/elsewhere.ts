@@ -14,6 +14,8 @@ export interface Elsewhere {
   readonly position: () => number;
   /** This host has committed groups up to a position. */
   readonly committed: (position: number, groups: number) => void;
+  /** Hears every notification of another host. */
+  readonly onWake: (subscriber: () => void) => void;
   /** Whether another host may have written since this was asked last. */
   readonly changed: () => boolean;
 }
@@ -24,6 +26,7 @@ export async function openElsewhere(client: Client, { identity }: Pick<Store, "i
   const [row = {}] = await client.read(POSITION);
   let position = integer(row, "position");
   let changed = false;
+  const subscribers: (() => void)[] = [];
   let own = 0;
   const looked = { at: performance.now(), position, own: 0 };
   let looking = false;
@@ -45,7 +48,8 @@ export async function openElsewhere(client: Client, { identity }: Pick<Store, "i
   };
   await client.listen(CHANNEL, (host) => {
     if (host === identity().host) return;
-    changed = true;
+    changed = subscribers.length === 0;
+    for (const subscriber of subscribers) subscriber();
     void look();
   });
   return {
@@ -54,6 +58,7 @@ export async function openElsewhere(client: Client, { identity }: Pick<Store, "i
       own += groups;
       position = Math.max(position, newest);
     },
+    onWake: (subscriber) => subscribers.push(subscriber),
     changed() {
       if (performance.now() - looked.at > LOOK_MS) void look();
       const was = changed;

@@ -8,6 +8,7 @@ import { openAppender } from "./append.ts";
 import { type Client, openClient } from "./client.ts";
 import { checkToken } from "./cluster.ts";
 import { openElsewhere } from "./elsewhere.ts";
+import { hosts } from "./hosts.ts";
 import { openLease } from "./lease.ts";
 import { projections } from "./projections.ts";
 import { reading } from "./read.ts";
@@ -100,12 +101,14 @@ async function open(options: PostgresOptions, { client, leaseClient, close }: Cl
     append: appender.append,
     onCommitted: appender.onCommitted,
     onLost: lease.onLost,
+    hosts: () => hosts(store),
     async delete(id) {
       await appender.flushed();
       await deleteSession(store, { id, isClosed: () => closed });
     },
     position: elsewhere.position,
     changedElsewhere: elsewhere.changed,
+    onElsewhere: elsewhere.onWake,
     failure: store.failure,
     size,
     work: () => ({ ...store.work }),

@@ -129,7 +129,7 @@ CREATE INDEX records_in_order ON franca.records (session, name, scope, key);
 `;
 
 /** Steps are only ever added at the end. */
-const MIGRATIONS: readonly string[] = [TABLES + APPEND];
+const MIGRATIONS: readonly string[] = [TABLES + APPEND, "CREATE INDEX sessions_by_home ON franca.sessions (home)"];
 
 export async function prepareDatabase(client: Client): Promise<void> {
   await checkServer(client);

@@ -59,6 +59,8 @@ export function openSqliteLog({ folder, durability, version, maxBytes }: SqliteO
       if (!closed) checkpointWal(database, "TRUNCATE");
     },
     onLost() {},
+    onElsewhere() {},
+    hosts: async () => [],
     changedElsewhere() {
       const now = store.guard(() => pragma(database, "data_version"));
       if (now === dataVersion) return false;
