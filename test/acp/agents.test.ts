@@ -76,6 +76,24 @@ function suite(real: RealAgent, programs: { readonly program: string; readonly n
         await expectExact(one, [denied, broken]);
       }));
 
+    test.runIf(real.drafts)("version 2: its states begin and end the turns, an edit and a failure among them", () =>
+      using(async (one) => {
+        const version2 = { FRANCA_ACP_VERSION: "2" };
+        const id = await one.create("draft", version2);
+        expect(await ran(one, id, { text: "Hi" })).toMatchObject({ reason: "completed", text: "Hello." });
+        expect((await ran(one, id, { text: "EDIT it" })).reason).toBe("completed");
+        expect(readFileSync(join(one.work, "README.md"), "utf8")).toContain(AFTER);
+        const broken = await one.create("broken", version2);
+        expect((await ran(one, broken, { text: "BROKEN" })).reason).toBe("error");
+        const story = await one.create("story", version2);
+        const abort = once(async () => one.sessions.abort(story, { clearQueue: false }));
+        expect((await ran(one, story, { text: "Tell me a STORY", during: abort })).reason).toBe("aborted");
+        await expectExact(one, [id, broken, story]);
+        const native = await one.sessions.native(id, { offset: 0, limit: 3 });
+        expect(JSON.stringify(native)).toContain('"protocolVersion":2');
+      }),
+    );
+
     test("abort in text and in a command, kill -9 and a restart: the session goes on each time, and nothing is said twice", () =>
       using(async (one) => {
         const id = await one.create("story");

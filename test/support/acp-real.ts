@@ -25,6 +25,8 @@ export interface RealAgent {
   readonly rejected: "completed" | "rejected";
   /** It loses sessions that are loaded again within the minute in which they began. */
   readonly forgets?: true;
+  /** It serves the draft of version 2. */
+  readonly drafts?: true;
 }
 
 interface Tool {
@@ -56,6 +58,7 @@ export const realAgents: readonly RealAgent[] = [
     ],
     command: (command) => ({ name: "Bash", input: { command, description: "Run a command" } }),
     rejected: "completed",
+    drafts: true,
   },
   {
     agent: "opencode-acp",
@@ -136,7 +139,7 @@ export const slowly: ScriptTurn = {
 export interface Real {
   readonly sessions: Sessions;
   readonly work: string;
-  readonly create: (name: string) => Promise<SessionId>;
+  readonly create: (name: string, variables?: Readonly<Record<string, string>>) => Promise<SessionId>;
   readonly reopen: () => Promise<void>;
   readonly close: () => Promise<void>;
 }
@@ -170,9 +173,9 @@ export async function openReal(real: RealAgent, { program, node, scripts }: Real
       return sessions;
     },
     work,
-    async create(name) {
+    async create(name, variables = {}) {
       const id = sessionId(name);
-      await sessions.create(id, { agent: real.agent, directory: work, env });
+      await sessions.create(id, { agent: real.agent, directory: work, env: { ...env, ...variables } });
       return id;
     },
     async reopen() {
