@@ -109,6 +109,7 @@ const systems: Readonly<Record<string, Check>> = {
     model: isString,
     cwd: optionalText,
     tools: optional(isListOf(isString)),
+    slash_commands: optional(isListOf(isString)),
     permissionMode: optionalText,
     claude_code_version: optionalText,
     user_message_uuids: optional(isListOf(isString)),

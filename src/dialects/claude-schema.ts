@@ -46,6 +46,7 @@ const System = z.discriminatedUnion("subtype", [
     model: text,
     cwd: text.optional(),
     tools: z.array(text).optional(),
+    slash_commands: z.array(text).optional(),
     permissionMode: text.optional(),
     claude_code_version: text.optional(),
     user_message_uuids: z.array(text).optional(),

@@ -166,6 +166,7 @@ export interface ClaudeInit extends System<"init"> {
   readonly model: string;
   readonly cwd?: string;
   readonly tools?: readonly string[];
+  readonly slash_commands?: readonly string[];
   readonly permissionMode?: string;
   readonly claude_code_version?: string;
   readonly user_message_uuids?: readonly string[];

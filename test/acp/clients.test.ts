@@ -133,6 +133,7 @@ describeNeeding("ACP clients", { missing: absent }, () => {
       const seen = await drive({ folder, agent: "claude", prompts: ["Hi"], env: { ...env, PATH: path } });
       expect(seen.ends).toEqual(["end_turn"]);
       expect(textOf(seen)).toBe("Hello from Claude.");
+      expect(seen.updates.map(({ sessionUpdate }) => sessionUpdate)).toContain("available_commands_update");
     } finally {
       await server.close();
     }

@@ -1,5 +1,7 @@
 /** `system` lines: the session, its state, and what a person may want to read beside the conversation. */
+
 import type { Send } from "../../core/agent-io.ts";
+import { defined } from "../../core/defined.ts";
 import type { ItemHead, Report } from "../../core/report.ts";
 import { statusHead, statusPart, whole } from "../../core/report-builders.ts";
 import {
@@ -59,6 +61,7 @@ export function onInit(state: State, line: ClaudeInit): Report[] {
         directory: line.cwd ?? null,
         permission_mode: permissionModeOf(state, line.permissionMode),
         tools: line.tools ?? [],
+        ...defined({ commands: line.slash_commands?.map((name) => ({ name })) }),
       },
     },
   ];
