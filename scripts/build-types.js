@@ -25,6 +25,7 @@ export async function writeTypes(dist) {
   writeFileSync(join(dist, "sdk.d.ts"), 'export * from "./sdk.cjs";\n');
   const small = await clientTypes(dist, {});
   removeUnreached(types);
+  removeInnerComments(types);
   return small;
 }
 
@@ -42,6 +43,15 @@ function removeUnreached(types) {
   }
   for (const name of readdirSync(types, { recursive: true, encoding: "utf8" })) {
     if (name.endsWith(".d.ts") && !reached.has(join(types, name))) rmSync(join(types, name));
+  }
+}
+
+/** What only stands behind the types of the entries is kept small: its comments are for readers of the source. */
+function removeInnerComments(types) {
+  for (const name of readdirSync(types, { recursive: true, encoding: "utf8" })) {
+    if (!name.endsWith(".d.ts") || /^(protocol|server)\//.test(name)) continue;
+    const file = join(types, name);
+    writeFileSync(file, readFileSync(file, "utf8").replace(/^ *\/\*\*[\s\S]*?\*\/\n/gm, ""));
   }
 }
 

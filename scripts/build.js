@@ -65,8 +65,7 @@ const libraryBuild = {
   ...shared,
   platform: "browser",
   target: "es2022",
-  minifyWhitespace: true,
-  minifyIdentifiers: true,
+  minify: true,
   external: ["zod"],
   entryPoints: entries({ protocol: "src/protocol/index.ts", rules: "src/server/rules.ts" }),
 };

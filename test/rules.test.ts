@@ -3,6 +3,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { projections } from "../src/projections/index.ts";
 import { lint, ruleSets, universal } from "../src/server/rules.ts";
 import { transcriptsFolder } from "./support/transcripts.ts";
 
@@ -152,6 +153,10 @@ describe("universal", () => {
 });
 
 const dialects = ruleSets.filter((set) => set !== universal);
+
+test("every projection with rules is among the dialects that are checked", () => {
+  expect(dialects).toEqual(projections.flatMap(({ rules }) => (rules === null ? [] : [rules])));
+});
 
 test.each(dialects)("the mock's streams break no rule of $dialect", (set) => {
   const { dialect } = set;

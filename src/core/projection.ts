@@ -5,7 +5,7 @@
 import type { UniversalEvent } from "../protocol/events.ts";
 import { type Fold, type Running, run } from "./fold.ts";
 import type { Lane } from "./lanes.ts";
-import { defineRules, type Rule, type RuleSet } from "./lint.ts";
+import type { RuleSet } from "./lint.ts";
 
 export interface ProjectionOptions {
   /** The token that a run was asked to resume with. */
@@ -23,10 +23,7 @@ export interface ProjectionDefinition<Out, State> {
   readonly sessions: "each" | "first";
   readonly fold: (options: ProjectionOptions) => Fold<UniversalEvent, Out, State>;
   /** What `franca lint` checks. A dialect without a fixed shape has no rules. */
-  readonly rules?: {
-    readonly rules: readonly Rule<Out>[];
-    readonly isEvent: (value: unknown) => value is Out;
-  };
+  readonly rules?: RuleSet;
   /** Its column in `franca lanes`. */
   readonly lane?: {
     readonly title: string;
@@ -78,7 +75,7 @@ export function defineProjection<Out, State>(definition: ProjectionDefinition<Ou
     file,
     open: (options = {}) => open(options),
     openRun: ({ agent, ...options }) => openRun(open(options), { agent, ending: definition.ending }),
-    rules: rules === undefined ? null : defineRules({ dialect: name, ...rules }),
+    rules: rules ?? null,
     lane: lane === undefined ? null : laneOf(lane, { name, open: () => open({}) }),
   };
 }

@@ -1,6 +1,5 @@
 /** The ACP projection: any agent for every editor that speaks the Agent Client Protocol. */
 import { defineProjection } from "../../core/projection.ts";
-import { isAcpOutput } from "./lines.ts";
 import { acpFold } from "./project.ts";
 import { acpRules } from "./rules.ts";
 import { isAcpEdge, summariseAcp } from "./summary.ts";
@@ -16,6 +15,6 @@ export const acp = defineProjection({
   file: "acp.jsonl",
   sessions: "each",
   fold: () => acpFold(),
-  rules: { rules: acpRules, isEvent: isAcpOutput },
+  rules: acpRules,
   lane: { title: "ACP", share: 18, summarise: summariseAcp, isEdge: isAcpEdge },
 });

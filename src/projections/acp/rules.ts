@@ -1,10 +1,10 @@
 /** What an ACP client relies on when an agent speaks to it. */
-import type { Checker as AnyChecker, Rule } from "../../core/lint.ts";
-import type { AcpOutput } from "./lines.ts";
+import { type Checker as AnyChecker, defineRules, type Rule } from "../../core/lint.ts";
+import { type AcpOutput, isAcpOutput } from "./lines.ts";
 
 type Checker = AnyChecker<AcpOutput>;
 
-export const acpRules: readonly Rule<AcpOutput>[] = [
+const rules: readonly Rule<AcpOutput>[] = [
   {
     id: "acp.tool-announced",
     says: "A tool call is announced by `tool_call`, once, before any update of it.",
@@ -22,6 +22,8 @@ export const acpRules: readonly Rule<AcpOutput>[] = [
   },
   { id: "acp.answer-once", says: "A prompt is answered once.", check: answerOnce },
 ];
+
+export const acpRules = defineRules({ dialect: "acp", rules, isEvent: isAcpOutput });
 
 interface ToolUpdate {
   readonly sessionUpdate: string;

@@ -1,6 +1,5 @@
 /** The OpenCode projection: what OpenCode's own clients would read, whichever agent runs. */
 import { defineProjection } from "../../core/projection.ts";
-import { isOpenCodeEvent } from "../../dialects/opencode-stream.ts";
 import { openCodeFold } from "./project.ts";
 import { openCodeRules } from "./rules.ts";
 import { summariseOpenCode } from "./summary.ts";
@@ -29,7 +28,7 @@ export const opencode = defineProjection({
   file: "opencode.jsonl",
   sessions: "each",
   fold: () => openCodeFold(),
-  rules: { rules: openCodeRules, isEvent: isOpenCodeEvent },
+  rules: openCodeRules,
   lane: {
     title: "OpenCode",
     share: 28,

@@ -1,15 +1,16 @@
 /** What a stream of OpenCode events must keep. Native OpenCode breaks some of these; Franca's rendering does not. */
-import type { Checker as AnyChecker, Rule } from "../../core/lint.ts";
+import { type Checker as AnyChecker, defineRules, type Rule } from "../../core/lint.ts";
 import type {
   OpenCodeAssistantMessage,
   OpenCodeEvent,
   OpenCodePart,
   OpenCodeToolPart,
 } from "../../dialects/opencode.ts";
+import { isOpenCodeEvent } from "../../dialects/opencode-stream.ts";
 
 type Checker = AnyChecker<OpenCodeEvent>;
 
-export const openCodeRules: readonly Rule<OpenCodeEvent>[] = [
+const rules: readonly Rule<OpenCodeEvent>[] = [
   {
     id: "opencode.busy-once",
     says: "A session becomes busy once per turn, and again only after a retry.",
@@ -50,6 +51,8 @@ export const openCodeRules: readonly Rule<OpenCodeEvent>[] = [
     check: requestsResolved,
   },
 ];
+
+export const openCodeRules = defineRules({ dialect: "opencode", rules, isEvent: isOpenCodeEvent });
 
 type Status = "idle" | "busy" | "retry";
 

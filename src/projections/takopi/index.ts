@@ -1,6 +1,5 @@
 /** The Takopi projection: one run of a chat bridge per turn. */
 import { defineProjection } from "../../core/projection.ts";
-import { TakopiEvent } from "../../dialects/takopi.ts";
 import { unstarted } from "./answer.ts";
 import { takopiFold } from "./project.ts";
 import { takopiRules } from "./rules.ts";
@@ -16,10 +15,7 @@ export const takopi = defineProjection({
   // A chat follows one conversation.
   sessions: "first",
   fold: takopiFold,
-  rules: {
-    rules: takopiRules,
-    isEvent: (value): value is TakopiEvent => TakopiEvent.safeParse(value).success,
-  },
+  rules: takopiRules,
   lane: { title: "Takopi", share: 20, summarise: summariseTakopi },
   // A bridge waits for `completed`; it is printed in every case.
   ending: { isLast: ({ type }) => type === "completed", missing: unstarted },

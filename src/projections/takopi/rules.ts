@@ -1,10 +1,10 @@
 /** What a Takopi stream must keep, so that a chat bridge neither hangs nor refuses it. A run ends with `completed`. */
-import type { Checker as AnyChecker, Rule } from "../../core/lint.ts";
-import type { TakopiEvent, TakopiEventOf } from "../../dialects/takopi.ts";
+import { type Checker as AnyChecker, defineRules, type Rule } from "../../core/lint.ts";
+import { TakopiEvent, type TakopiEventOf } from "../../dialects/takopi.ts";
 
 type Checker = AnyChecker<TakopiEvent>;
 
-export const takopiRules: readonly Rule<TakopiEvent>[] = [
+const rules: readonly Rule<TakopiEvent>[] = [
   { id: "takopi.started-once", says: "A run has one `started`; without a token there is none.", check: startedOnce },
   {
     id: "takopi.started-first",
@@ -31,6 +31,12 @@ export const takopiRules: readonly Rule<TakopiEvent>[] = [
   },
   { id: "takopi.engine", says: "All lines of a stream name one engine.", check: engine },
 ];
+
+export const takopiRules = defineRules({
+  dialect: "takopi",
+  rules,
+  isEvent: (value): value is TakopiEvent => TakopiEvent.safeParse(value).success,
+});
 
 /** State that begins anew with every run. */
 function perRun<State>(start: () => State, step: (state: State, event: TakopiEvent) => readonly string[]): Checker {
