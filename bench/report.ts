@@ -3,6 +3,7 @@ import { cpus, loadavg } from "node:os";
 import { converting } from "./convert.ts";
 import { writePage } from "./document.ts";
 import { flooding } from "./flood.ts";
+import { inspector } from "./inspector.ts";
 import { latency } from "./latency.ts";
 import { asTable, type Measurement, type Result } from "./measure.ts";
 import { findPeers } from "./peers.ts";
@@ -19,6 +20,7 @@ const measurements: readonly Measurement[] = [
   weight,
   reconnecting,
   converting,
+  inspector,
 ];
 
 export async function measureAll(words: readonly string[]): Promise<void> {

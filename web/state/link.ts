@@ -140,14 +140,25 @@ function push(event: UniversalEvent): void {
   waiting.push(event);
   if (waiting.length > 1) return;
   if (document.hidden) setTimeout(flush, HIDDEN_MS);
-  else requestAnimationFrame(flush);
+  else if (restMs < FRAME_MS) requestAnimationFrame(flush);
+  else setTimeout(() => requestAnimationFrame(flush), restMs);
 }
 
 /** Frames do not come while nobody looks, but the number in the title is still wanted. */
 const HIDDEN_MS = 250;
+const FRAME_MS = 16;
+const LONGEST_REST_MS = 100;
+/** Drawing takes half of the time at most: the rest belongs to typing and scrolling. */
+const REST = 1;
+let restMs = 0;
 
 function flush(): void {
+  const startedAt = performance.now();
   const events = waiting;
   waiting = [];
   for (const { took } of consumers) took(events);
+  // After what follows from it was drawn.
+  setTimeout(() => {
+    restMs = Math.min(LONGEST_REST_MS, (performance.now() - startedAt) * REST);
+  });
 }

@@ -44,7 +44,23 @@ function blocksOf(text: string): string[] {
       from = end;
     }
   }
-  return [...blocks, text.slice(from)];
+  const rest = text.slice(from);
+  return isFenced ? [...blocks, rest] : [...blocks, ...pieces(rest)];
+}
+
+/** A paragraph that grows without end is cut while it streams, so that each delta costs no more than the one before. */
+const PIECE = 4_000;
+
+function pieces(text: string): string[] {
+  const cut: string[] = [];
+  let from = 0;
+  while (text.length - from > PIECE) {
+    const space = text.lastIndexOf(" ", from + PIECE);
+    const end = space > from ? space + 1 : from + PIECE;
+    cut.push(text.slice(from, end));
+    from = end;
+  }
+  return [...cut, text.slice(from)];
 }
 
 function blockNodes(tokens: readonly Token[]): ComponentChildren[] {
