@@ -21,6 +21,8 @@ export function embeddedDoor(sessions: Sessions): Door {
     create: (id, options) => sessions.create(sessionId(id), options),
     list: (filter) => allSessions(sessions, filter),
     get: (id) => sessions.get(sessionId(id)),
+    discover: (query) => sessions.discover(query),
+    adopt: ({ agent, nativeSessionId, fork = false }) => sessions.adopt({ agent, nativeSessionId, fork }),
     prompt: (id, text, { attachments = [], budget } = {}) =>
       sessions.prompt(sessionId(id), { text, attachments, ...defined({ budget }) }),
     update: (id, change) => sessions.update(sessionId(id), change),

@@ -14,6 +14,8 @@ export function remoteDoor(options: ConnectOptions & { readonly url: string; rea
     create: async (id, body) => (await client.create({ ...body, id })).created,
     list: (filter) => client.sessions(filter),
     get: (id) => client.session(id).get(),
+    discover: (query) => client.discover(query),
+    adopt: (request) => client.adopt(request),
     prompt: async (id, text, { attachments = [], budget } = {}) => {
       const session = client.session(id);
       // Read before the prompt is sent: nothing of its turn can be below.

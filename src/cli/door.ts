@@ -3,6 +3,7 @@ import { type Command, InvalidArgumentError, Option } from "commander";
 import { ACP_AGENT, COMMAND_VARIABLE, commandProblem } from "../core/acp-command.ts";
 import { BASE_URL_VARIABLE } from "../core/base-url.ts";
 import { defined } from "../core/defined.ts";
+import type { Adoption, AdoptRequest, DiscoverQuery, Discovery } from "../protocol/adoption.ts";
 import type { BudgetLimits } from "../protocol/budget.ts";
 import type { Attachment, PermissionReply } from "../protocol/commands.ts";
 import type { UniversalEvent } from "../protocol/events.ts";
@@ -33,6 +34,8 @@ export interface Door {
   /** All that fit, the newest first. */
   readonly list: (filter?: SessionFilter) => Promise<readonly SessionSummary[]>;
   readonly get: (id: string) => Promise<SessionDetail>;
+  readonly discover: (query: DiscoverQuery) => Promise<Discovery>;
+  readonly adopt: (request: AdoptRequest) => Promise<Adoption>;
   /** `sequence` is the last one before the prompt. */
   readonly prompt: (
     id: string,

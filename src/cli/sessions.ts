@@ -3,9 +3,11 @@ import { type Command, InvalidArgumentError, Option } from "commander";
 import { cost, oneLine, tokens } from "../projections/text/index.ts";
 import type { SessionDetail, SessionSummary } from "../protocol/resources.ts";
 import { addDoorOptions, type Door, openDoor } from "./door.ts";
+import { folderName } from "./folder-name.ts";
 import { dialectNames, openRenderer } from "./renderer.ts";
 import { sessionNamed, shortId } from "./session-id.ts";
 import { firstPrompt, showConversation } from "./session-text.ts";
+import { defineAdoption } from "./sessions-adopt.ts";
 import { printJson, table } from "./table.ts";
 import { ago, parseDuration } from "./time.ts";
 import { CommandError, UsageError } from "./usage.ts";
@@ -64,18 +66,20 @@ export function define(command: Command): void {
   onSession(command, "stop-continuing <id>", "turn off automatic continuation for a session", (door, id) =>
     door.stopContinuing(id),
   );
-  command.addHelpText(
-    "after",
-    `
+  defineAdoption(command, withDoor);
+  command.addHelpText("after", HELP);
+}
+
+const HELP = `
 A session is named by its id or the beginning of it.
 
 Examples:
   $ franca sessions
   $ franca sessions show 7f3c
+  $ franca sessions discover
+  $ franca sessions adopt --all --since 30d
   $ franca sessions export 7f3c --format markdown > session.md
-  $ franca sessions prune --older-than 30d --dry-run`,
-  );
-}
+  $ franca sessions prune --older-than 30d --dry-run`;
 
 function parseCount(text: string): number {
   if (/^[1-9]\d{0,6}$/.test(text)) return Number(text);
@@ -135,15 +139,6 @@ async function row(door: Door, session: SessionSummary): Promise<string[]> {
     folderName(session.directory),
     oneLine(session.title ?? (await firstPrompt(door, session)), { width: TITLE_WIDTH }),
   ];
-}
-
-const FOLDER_WIDTH = 30;
-
-/** From the home folder on; of a long path its end. */
-function folderName(path: string): string {
-  const home = process.env.HOME ?? "";
-  const shown = home !== "" && path.startsWith(`${home}/`) ? `~${path.slice(home.length)}` : path;
-  return shown.length <= FOLDER_WIDTH ? shown : `…${shown.slice(1 - FOLDER_WIDTH)}`;
 }
 
 async function show(door: Door, id: string, { json, verbose }: Flags): Promise<void> {

@@ -123,12 +123,16 @@ export const SlashCommand = z.object({
 });
 export type SlashCommand = z.infer<typeof SlashCommand>;
 
+/** The conversation was begun elsewhere, and read from the agent's own files. */
+export const Imported = z.object({ from: z.string(), file_id: z.string() });
+
 export const SessionMetadata = z.looseObject({
   agent: z.string(),
   agent_version: z.string().nullable(),
   model: z.string().nullable(),
   directory: z.string().nullable(),
   permission_mode: z.string().nullable(),
+  imported: Imported.optional(),
   tools: z.array(z.string()).readonly(),
   commands: z.array(SlashCommand).readonly().optional(),
   /** What this agent has said that it can, where it says so; it replaces what is known of such agents. */

@@ -1,4 +1,5 @@
 /** The vocabulary: everything Franca says and takes, in one import. */
+export * from "./adoption.ts";
 export * from "./agents.ts";
 export * from "./budget.ts";
 export * from "./commands.ts";

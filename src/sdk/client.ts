@@ -1,4 +1,5 @@
 /** The client of a daemon: everything its API offers, typed, in Node and in browsers. */
+import type { Adoption, AdoptRequest, DiscoverQuery, Discovery } from "../protocol/adoption.ts";
 import type { AgentName } from "../protocol/agents.ts";
 import type { Retry, SessionStatus, UniversalEvent } from "../protocol/events.ts";
 import type {
@@ -78,6 +79,10 @@ export interface Client {
     options?: { readonly version?: string; readonly reinstall?: boolean },
   ) => Promise<void>;
   /** All sessions that fit, the newest first: page by page until there is no more. */
+  /** Conversations that agents keep in files of their own, on the daemon's machine. */
+  readonly discover: (query?: DiscoverQuery) => Promise<Discovery>;
+  /** Imports one of them; again: what others have added to it since. */
+  readonly adopt: (request: AdoptRequest) => Promise<Adoption>;
   readonly sessions: (filter?: SessionFilter) => Promise<readonly SessionSummary[]>;
   /** One page of them. */
   readonly listSessions: (query?: SessionListQuery) => Promise<SessionList>;
@@ -132,6 +137,8 @@ export function connect(options: ConnectOptions = {}): Client {
     agents: async () => (await http.json<{ agents: AgentSummary[] }>("/v1/agents")).agents,
     models: (agent) => http.json(`${agentPath(agent)}/models`),
     modes: async (agent) => (await http.json<{ modes: ModeSummary[] }>(`${agentPath(agent)}/modes`)).modes,
+    discover: (query = {}) => http.json<Discovery>("/v1/discover", { query: { ...query } }),
+    adopt: (body) => http.json<Adoption>("/v1/adopt", { method: "POST", body }),
     installAgent: async (agent, body = {}) =>
       void (await http.request(`${agentPath(agent)}/install`, { method: "POST", body })),
     sessions,

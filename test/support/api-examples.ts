@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { expect, vi } from "vitest";
 import { routes } from "../../src/server/api/index.ts";
 import { startDaemon } from "./daemon.ts";
+import { recordedHome, sessionFileRecordings } from "./session-files.ts";
 
 export interface RecordedExamples {
   readonly operations: Record<string, { request?: unknown; response?: unknown }>;
@@ -104,6 +105,14 @@ export async function recordExamples(): Promise<RecordedExamples> {
   await daemon.client.create({ id: "apart", agent: "mock", directory: repositoryIn(daemon.directory), worktree: true });
   await record({ id: "listWorktrees" });
   await record({ id: "removeWorktree", params: { id: "apart" } });
+  const recording = sessionFileRecordings.find(({ name }) => name === "claude/plain");
+  if (recording === undefined) throw new Error("There is no recording claude/plain.");
+  const { home, remove } = recordedHome(recording);
+  vi.stubEnv("HOME", home);
+  await record({ id: "discover", query: "?agent=claude" });
+  await record({ id: "adopt", body: { agent: "claude", nativeSessionId: "5e551011-0000-4000-8000-000000000001" } });
+  vi.unstubAllEnvs();
+  remove();
   const hook = { url: "https://ci.example.com/hooks/franca", events: ["turn.ended"], secretVariable: "CI_SECRET" };
   await record({ id: "putWebhook", params: { name: "ci" }, body: hook });
   await record({ id: "listWebhooks" });

@@ -162,6 +162,7 @@ const api: readonly Refused[] = [
   { call: "POST /v1/agents/mock/install", gives: "400 not_supported", says: /mock/i },
   { call: "POST /v1/login", body: { code: "guess" }, gives: "401 token_invalid", says: /code.*franca open/s },
   { call: "POST /v1/trust", body: { directory: "/gone/away" }, gives: "400 directory_not_found", says: /\/gone\/away/ },
+  { call: "GET /v1/discover", gives: "403 person_only", says: /without a token/ },
   { call: "GET /v1/health?nonce=x", gives: "400 invalid_request", says: /16 to 128/ },
   { call: "GET /v1/sesions", gives: "404 not_found", says: /openapi\.json/ },
   { call: "PUT /v1/sessions", gives: "405 method_not_allowed", says: /takes GET, POST/ },

@@ -152,6 +152,7 @@ export const eventTypes = {
     model: "The model; null for the agent's own choice.",
     directory: "The working directory.",
     permission_mode: "The permission mode.",
+    imported: "Set where the conversation was read from the agent's own files: their format, and its id there.",
     tools: "The names of the agent's tools.",
     commands: "All slash commands of the agent, where it has named them by then.",
     capabilities: "What the agent has reported that it can do.",

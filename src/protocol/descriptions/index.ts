@@ -1,4 +1,5 @@
 /** All descriptions, and how they enter a JSON Schema. Only documentation loads this. */
+import { adoptionTypes } from "./adoption.ts";
 import { eventFields, eventTypes } from "./events.ts";
 import type { Descriptions } from "./fields.ts";
 import { itemTypes } from "./items.ts";
@@ -14,6 +15,7 @@ export const descriptions: Descriptions = {
   ...resourceTypes,
   ...webhookTypes,
   ...workspaceTypes,
+  ...adoptionTypes,
 };
 
 interface Schema {

@@ -77,8 +77,20 @@ export interface SessionSettings {
   readonly rewound?: { readonly turns: number; readonly at: string | null };
   /** The worktree that was made for it. */
   readonly worktree?: Worktree;
+  /** The conversation was adopted from its agent's files. */
+  readonly imported?: ImportedTurns;
   /** Names of provider keys that were given for this session; their values are in memory only. */
   readonly keyNames?: readonly string[];
+}
+
+/** What of an agent's files is in the log. */
+export interface ImportedTurns {
+  /** The format of the files. */
+  readonly from: string;
+  /** False while the first import runs: one that a crash cut is done again. */
+  readonly complete: boolean;
+  /** How many lines of each turn, by its key. */
+  readonly turns: Readonly<Record<string, number>>;
 }
 
 export interface SessionRecord {

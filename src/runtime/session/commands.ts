@@ -1,9 +1,11 @@
 /** The table of commands: each opens the session by its id if need be, and keeps it open meanwhile. */
 import { PermissionId, QuestionId, type SessionId } from "../../protocol/id-schemas.ts";
+import { adopt } from "./adopt.ts";
 import { changeAgent } from "./change-agent.ts";
-import type { Sessions } from "./contract.ts";
+import type { AdoptOptions, Sessions } from "./contract.ts";
 import { createSession, forkSession } from "./create.ts";
 import { deleteSession, pruneSessions } from "./delete.ts";
+import { discover } from "./discover.ts";
 import { giveKeys, missingKeys } from "./keys.ts";
 import type { OpenSession, OpenSessions } from "./open-session.ts";
 import { withSession } from "./open-sessions.ts";
@@ -17,6 +19,8 @@ import { update } from "./update.ts";
 type Commands = Pick<
   Sessions,
   | "create"
+  | "discover"
+  | "adopt"
   | "update"
   | "changeAgent"
   | "prompt"
@@ -41,6 +45,8 @@ export function commands(table: OpenSessions): Commands {
   const on = <T>(id: SessionId, work: (open: OpenSession) => Promise<T>): Promise<T> => withSession(table, id, work);
   return {
     create: (id, options) => createSession(table, id, options),
+    discover: (query) => discover(runtime, query),
+    adopt: oneAfterTheOther((options: AdoptOptions) => adopt(table, options)),
     update: (id, asked, { standIn = false } = {}) => on(id, (open) => update(runtime, open, { asked, standIn })),
     changeAgent: (id, choice) => on(id, (open) => changeAgent(table, open, choice)),
     prompt: (id, request) => on(id, (open) => prompt(runtime, open, request)),
@@ -58,6 +64,16 @@ export function commands(table: OpenSessions): Commands {
     terminate: (id) => on(id, terminate),
     delete: (id) => deleteSession(table, id),
     prune: (options) => pruneSessions(table, options),
+  };
+}
+
+/** Calls wait for each other: two imports of one conversation would both find it new. */
+function oneAfterTheOther<In, Out>(work: (given: In) => Promise<Out>): (given: In) => Promise<Out> {
+  let last: Promise<unknown> = Promise.resolve();
+  return (given) => {
+    const next = last.then(() => work(given));
+    last = next.catch(() => {});
+    return next;
   };
 }
 

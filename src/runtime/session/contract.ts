@@ -1,6 +1,7 @@
 /** The one door to sessions: what callers may ask, and what they get back. */
 
 import type { AgentMode } from "../../core/capabilities.ts";
+import type { Adoption, DiscoverQuery, Discovery } from "../../protocol/adoption.ts";
 import type { BudgetLimits } from "../../protocol/budget.ts";
 import type { Ask, Attachment, PermissionReply, PromptExtras } from "../../protocol/commands.ts";
 import type { Revert, UniversalEvent } from "../../protocol/events.ts";
@@ -24,6 +25,13 @@ import type { EventGroup, Follow, Projections } from "../log/contract.ts";
 import type { Damage } from "../log/damage.ts";
 import type { TrustedFolder } from "../trust.ts";
 import type { UsageQuery } from "../usage.ts";
+
+export interface AdoptOptions {
+  readonly agent: string;
+  readonly nativeSessionId: string;
+  /** Continue in a copy. */
+  readonly fork: boolean;
+}
 
 export interface PromptRequest {
   readonly text: string;
@@ -93,6 +101,10 @@ export interface PruneOptions {
 /** The one door: commands enter here, events leave here. Every method throws `ApiError` for what a caller can fix. */
 export interface Sessions {
   create(id: SessionId, options: CreateSession): Promise<CreatedSession>;
+  /** Conversations that agents keep in files of their own. */
+  discover(query: DiscoverQuery): Promise<Discovery>;
+  /** Imports one of them; again: what others have added to it since. */
+  adopt(options: AdoptOptions): Promise<Adoption>;
   /** One page, the newest first. */
   list(query?: SessionQuery): Promise<SessionPage>;
   get(id: SessionId, page?: { readonly itemsBefore?: string; readonly limit?: number }): Promise<SessionDetail>;

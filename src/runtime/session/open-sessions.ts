@@ -6,7 +6,7 @@ import type { SessionId } from "../../protocol/ids.ts";
 import { noExit } from "../agent/connection/contract.ts";
 import { loadSnapshot } from "../log/checkpoints.ts";
 import { buildOpenSession } from "./build-session.ts";
-import { closeSession, type OpenSession, type OpenSessions } from "./open-session.ts";
+import { closeSession, type OpenSession, type OpenSessions, stopAgent } from "./open-session.ts";
 import { isDeadOwner, isOwn, ownedBy } from "./owner.ts";
 import { stopOrphanedRuns } from "./process-runs.ts";
 import { enforceQuota } from "./quota.ts";
@@ -110,6 +110,17 @@ export async function reopen(table: OpenSessions, open: OpenSession): Promise<vo
   const { id } = open;
   closeSession(open);
   const reopened = load(table, id, { runQueue: true });
+  table.sessions.set(id, reopened);
+  reopened.catch(() => deleteEntry(table, { id, entry: reopened }));
+  await reopened;
+}
+
+/** Runs `work` while nobody has the session open in this process, then opens it again. Commands wait for it. */
+export async function whileClosed(table: OpenSessions, open: OpenSession, work: () => Promise<void>): Promise<void> {
+  const { id } = open;
+  if (open.link.isOpen()) await stopAgent(open, noExit);
+  closeSession(open);
+  const reopened = work().then(() => load(table, id, { runQueue: true }));
   table.sessions.set(id, reopened);
   reopened.catch(() => deleteEntry(table, { id, entry: reopened }));
   await reopened;

@@ -7,6 +7,7 @@ import type { Attachment, Prompt, PromptExtras } from "../../protocol/commands.t
 import { ApiError, hasCode } from "../../protocol/errors.ts";
 import { promptId } from "../../protocol/ids.ts";
 import type { PromptReceipt, PromptRequest } from "./contract.ts";
+import { refuseInUse } from "./in-use.ts";
 import { refuseMissingKeys } from "./keys.ts";
 import type { OpenSession } from "./open-session.ts";
 import { overQuota } from "./quota.ts";
@@ -17,6 +18,7 @@ import type { Runtime } from "./runtime.ts";
 export async function prompt(runtime: Runtime, open: OpenSession, request: PromptRequest): Promise<PromptReceipt> {
   refuseEnded(open);
   refuseMissingKeys(runtime, open);
+  await refuseInUse(runtime, open);
   const message = overQuota(runtime);
   if (message !== null) throw new ApiError("storage_error", message);
   await finishRevert(runtime, open);

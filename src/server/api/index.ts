@@ -1,6 +1,7 @@
 /** The universal API: every route under `/v1`, and what describes and measures the daemon. */
 import { defineRoute, json, type Route } from "../http/route.ts";
 import { aboutRoutes } from "./about.ts";
+import { adoptionRoutes } from "./adoption.ts";
 import { agentRoutes } from "./agents.ts";
 import { eventRoutes } from "./events.ts";
 import { hostRoutes } from "./hosts.ts";
@@ -39,6 +40,7 @@ export const routes: readonly Route[] = [
   ...agentRoutes,
   ...trustRoutes,
   ...hostRoutes,
+  ...adoptionRoutes,
   ...webhookRoutes,
   ...loginRoutes,
   ...aboutRoutes,
