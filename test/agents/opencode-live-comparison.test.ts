@@ -91,9 +91,6 @@ const allowed: Readonly<Record<string, { readonly in?: RegExp; readonly differen
   compaction: {
     in: /compaction/,
     differences: [
-      /^(message|stored) user: only native$/,
-      /^part compaction: only native$/,
-      /^(message|stored) assistant\.(info\.)?parentID: ids do not correspond$/,
       /^delta: only native$/,
       /^delta\.delta: "SUMM" → "SUMMARY of all\."$/,
       /^session\.compacted: only (native|here)$/,

@@ -57,16 +57,17 @@ export function openMessage(
     id,
     seed,
     summary = false,
-  }: { conversation: Conversation; id: string | null; seed: string; summary?: boolean },
+    since = rendering.ms,
+  }: { conversation: Conversation; id: string | null; seed: string; summary?: boolean; since?: number },
 ): OpenMessage {
-  const { state, ms, out } = rendering;
+  const { state, out } = rendering;
   if (conversation.user === null && conversation.prompt !== "") emitChildPrompt(rendering, { conversation, seed });
   // Where the prompt is not in the stream no user message is made up: the parent's id only has the right form.
   const parentID = conversation.user ?? makeId(rendering, "msg", `${seed}:user`);
   const message: OpenMessage = {
     id: id ?? makeId(rendering, "msg", `${seed}:assistant`),
     native: null,
-    created: ms,
+    created: since,
     parentID,
     cost: 0,
     tokens: null,
@@ -239,12 +240,33 @@ export function openSummary(
   if (beside === null && open !== null) {
     closeMessage(rendering, { conversation, end: { completed: rendering.ms, finish: open.finish, error: null } });
   }
-  const message = openMessage(rendering, { conversation, id, seed: item.item_id, summary: true });
+  const since = (beside === null ? state.turn.compactingSince : null) ?? rendering.ms;
+  const message = openMessage(rendering, { conversation, id, seed: item.item_id, summary: true, since });
   message.native = item.message_id;
   if (beside === null) beginStep(rendering, { conversation, message });
   else conversation.message = beside;
   state.openSummaries.set(item.item_id, { message, beside: beside !== null });
   writeText(rendering, { conversation, item, message, whole: true });
+}
+
+/** What asks for a summary: OpenCode's clients draw a line there. */
+export function emitCompaction(
+  rendering: Rendering,
+  { conversation, auto }: { conversation: Conversation; auto: boolean },
+): void {
+  const { state, ms, out, event } = rendering;
+  const sessionID = conversation.id;
+  const id = makeId(rendering, "msg", `${event.event_id}:compaction`);
+  conversation.user = id;
+  noteMessage(rendering, { conversation, id, logged: null });
+  const info = describeUser(state, { conversation, id, created: ms });
+  out.push({ id: eventId(rendering), type: "message.updated", properties: { sessionID, info } });
+  const part = { id: makeId(rendering, "prt", `${event.event_id}:compaction`), sessionID, messageID: id } as const;
+  out.push({
+    id: eventId(rendering),
+    type: "message.part.updated",
+    properties: { sessionID, part: { ...part, type: "compaction", auto }, time: ms },
+  });
 }
 
 export function closeSummary(

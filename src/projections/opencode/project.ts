@@ -24,6 +24,7 @@ import { openCodeSessionId } from "./ids.ts";
 import {
   closeSummary,
   closeText,
+  emitCompaction,
   emitDelta,
   emitFileParts,
   emitUser,
@@ -174,6 +175,7 @@ function onSessionEnded(rendering: Rendering): void {
 
 function onTurnStarted(rendering: Rendering, { data }: EventOf<"turn.started">): void {
   rendering.state.turn.prompted = data.origin === "user" || data.origin === "queue";
+  rendering.state.turn.asked = false;
   emitBusy(rendering, rootOf(rendering));
 }
 
@@ -191,6 +193,11 @@ function onTurnState(rendering: Rendering, { data }: EventOf<"turn.state">): voi
   }
   if (root.status === "retry") emitBusy(rendering, root);
   if (data.state === "compacting") {
+    if (!state.turn.compacting) {
+      state.turn.compactingSince = rendering.ms;
+      // In the middle of an answer it stays a part of that.
+      if (root.message === null) emitCompaction(rendering, { conversation: root, auto: state.turn.asked });
+    }
     state.turn.compacting = true;
     state.turn.summaryDue = true;
   }
@@ -261,6 +268,7 @@ function complete(rendering: Rendering, item: Item): void {
 }
 
 function onMessageCompleted(rendering: Rendering, item: Item): void {
+  if (item.role === "user" && item.subagent === undefined) rendering.state.turn.asked = true;
   if (item.role === "user") return emitUser(rendering, { conversation: conversationOf(rendering, item), item });
   if (item.role !== "assistant") return;
   if (isStructured(item)) return noteStructured(rendering, item);

@@ -147,6 +147,10 @@ export interface State {
     compacted: boolean;
     /** Compaction began and its summary has not been written yet. */
     summaryDue: boolean;
+    /** When the compaction began. */
+    compactingSince: number | null;
+    /** A user's message is in it. */
+    asked: boolean;
     /** It began with a prompt, so it must have an answer. */
     prompted: boolean;
     /** OpenCode's own ids that were used in this turn: a second block of that name needs an id of its own. */
@@ -187,6 +191,8 @@ export const start = (options: OpenCodeOptions): State => ({
     compacting: false,
     compacted: false,
     summaryDue: false,
+    compactingSince: null,
+    asked: false,
     prompted: false,
     used: new Set(),
     usedBefore: new Set(),

@@ -264,6 +264,7 @@ const archiveTime = (archived: number | null): string | null =>
 
 async function remove(call: OpenCodeCall): Promise<OpenCodeAnswer> {
   const view = await viewOf(call);
+  await call.undo.settled(view);
   await call.sessions.delete(view.id);
   return json(true);
 }

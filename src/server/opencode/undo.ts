@@ -25,6 +25,8 @@ export interface Undo {
   readonly sent: (view: SessionView, prompt: SentPrompt) => Promise<void>;
   readonly revert: (view: SessionView, messageID: string) => Promise<void>;
   readonly unrevert: (view: SessionView) => Promise<void>;
+  /** Resolves when no snapshot of the session is being taken: before it is deleted, with its folder. */
+  readonly settled: (view: SessionView) => Promise<void>;
 }
 
 export interface SentPrompt {
@@ -54,12 +56,14 @@ const Turn = z.object({
 type Turn = z.infer<typeof Turn>;
 
 interface State extends UndoOptions {
+  /** Directories of which no snapshot could be had in time: a prompt does not wait for another one. */
+  readonly unfit: Set<string>;
   /** One at a time per session. */
   readonly chains: Map<SessionId, Promise<unknown>>;
 }
 
 export function openUndo(options: UndoOptions): Undo {
-  const state: State = { ...options, chains: new Map() };
+  const state: State = { ...options, unfit: new Set(), chains: new Map() };
   const inTurn = <T>(view: SessionView, work: () => Promise<T>): Promise<T> => {
     const next = (state.chains.get(view.id) ?? Promise.resolve()).then(work, work);
     state.chains.set(view.id, next);
@@ -83,6 +87,7 @@ export function openUndo(options: UndoOptions): Undo {
     sent: (view, prompt) => inTurn(view, () => noteSent(state, view, prompt)),
     revert: (view, messageID) => inTurn(view, () => revert(state, view, messageID)),
     unrevert: (view) => inTurn(view, () => unrevert(state, view)),
+    settled: async (view) => void (await state.chains.get(view.id)?.catch(() => undefined)),
   };
 }
 
@@ -109,11 +114,13 @@ async function before(state: State, view: SessionView): Promise<string | null> {
 }
 
 /** A snapshot that cannot be had is no reason to refuse a prompt: what came after it cannot be taken back then. */
-async function snapshotOf({ logger }: State, place: SnapshotPlace): Promise<string | null> {
+async function snapshotOf({ logger, unfit }: State, place: SnapshotPlace): Promise<string | null> {
+  if (unfit.has(place.directory)) return null;
   try {
     return await takeSnapshot(place);
   } catch (error) {
     logger.warn("opencode.no_snapshot", { directory: place.directory, error });
+    unfit.add(place.directory);
     return null;
   }
 }
