@@ -13,11 +13,16 @@ export async function stopAll(table: OpenSessions): Promise<void> {
 
 /** This process may not write any more: nothing more is stored, and agents are stopped at once. */
 export async function giveUpAll(table: OpenSessions): Promise<void> {
-  const opened = await openedOf(table);
   const why = new ApiError("session_owned", "This host has lost its right to write: ask again in a moment.");
+  const entries = [...table.sessions.values()];
   table.sessions.clear();
-  for (const open of opened) closeSession(open, why);
-  await Promise.all(opened.map((open) => open.link.stopSilently()));
+  // One that is still being opened waits for the database; the others do not wait for it.
+  const stopped = entries.map(async (entry) => {
+    const open = await entry;
+    closeSession(open, why);
+    await open.link.stopSilently();
+  });
+  await Promise.all(stopped.map((one) => within(STOP_MS, one)));
 }
 
 async function openedOf({ sessions }: OpenSessions): Promise<OpenSession[]> {

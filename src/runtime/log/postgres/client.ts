@@ -34,6 +34,8 @@ const CONNECTIONS = 8;
 const CONNECT_S = 10;
 const STATEMENT_MS = 30_000;
 const IDLE_IN_TRANSACTION_MS = 30_000;
+/** Longer than the server allows a statement. */
+const ANSWER_MS = 40_000;
 const RECONNECT_FIRST_S = 0.05;
 const RECONNECT_LONGEST_S = 1;
 /** How long a read is tried again after its connection was cut, and how long it waits in between. */
@@ -45,7 +47,7 @@ export async function openClient({ url, connections = CONNECTIONS }: ClientOptio
   const place = placeOf(url);
   const guard = async <T>(work: () => Promise<T>): Promise<T> => {
     try {
-      return await work();
+      return await limited(work());
     } catch (error) {
       throw storageError(place, error);
     }
@@ -99,6 +101,20 @@ async function ask(sql: Sql | TransactionSql, text: string, values: readonly Val
     throw new ApiError("invalid_request", "A text with a zero byte in it cannot be stored.");
   }
   return sql.unsafe<Row[]>(text, [...values], { prepare: true });
+}
+
+/** An answer that never comes, because its connection was lost unnoticed, must not be waited for without an end. */
+async function limited<T>(work: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    const error = Object.assign(new Error("no answer in time"), { code: "CONNECT_TIMEOUT" });
+    timer = setTimeout(() => reject(error), ANSWER_MS);
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 /** Only after a cut connection: any other error would come again. */

@@ -52,6 +52,8 @@ interface State extends LeaseOptions {
   closed: boolean;
   /** Whether a question to the database is under way. */
   asking: boolean;
+  /** Whether what ran under the lost lease is still being stopped. */
+  givingUp: boolean;
   timer: NodeJS.Timeout | null;
   deadlineTimer: NodeJS.Timeout | null;
 }
@@ -65,6 +67,7 @@ export async function openLease(options: LeaseOptions): Promise<Lease> {
     lost: false,
     closed: false,
     asking: false,
+    givingUp: false,
     timer: null,
     deadlineTimer: null,
   };
@@ -101,7 +104,7 @@ async function take(state: State): Promise<void> {
 }
 
 async function beat(state: State): Promise<void> {
-  if (state.asking || state.closed) return;
+  if (state.asking || state.givingUp || state.closed) return;
   state.asking = true;
   try {
     await (state.lost ? take(state) : renew(state));
@@ -134,12 +137,11 @@ function renewed(state: State, sent: number): void {
 /** No new lease before everything of the old one has been given up. */
 async function lose(state: State): Promise<void> {
   if (state.lost || state.closed) return;
-  const wasAsking = state.asking;
   state.lost = true;
-  state.asking = true;
+  state.givingUp = true;
   state.logger.error("lease.lost", { host: state.host, epoch: state.epoch });
   await Promise.allSettled(state.subscribers.map((subscriber) => subscriber()));
-  state.asking = wasAsking;
+  state.givingUp = false;
 }
 
 function stopTimers(state: State): void {
