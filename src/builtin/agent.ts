@@ -23,6 +23,8 @@ export interface BuiltinOptions {
   readonly outputs?: string;
   /** Franca's data folder: reading it is always asked for. */
   readonly dataFolder?: string;
+  /** Private addresses that MCP servers may have (`runtime/outbound/address.ts`). */
+  readonly outboundAllow?: readonly string[];
   readonly hooks?: Hooks;
   readonly world?: Partial<World>;
 }

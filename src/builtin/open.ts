@@ -6,6 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { InProcessHost } from "../core/in-process.ts";
 import { childEnvironment } from "../runtime/agent/environment.ts";
 import { realDirectory } from "../runtime/confine.ts";
+import { outboundFetch } from "../runtime/outbound/fetch.ts";
 import type { BuiltinOptions } from "./agent.ts";
 import { outputFolder } from "./outputs.ts";
 import { isProviderKey } from "./providers.ts";
@@ -32,6 +33,7 @@ export async function openSession(options: BuiltinOptions, host: InProcessHost):
     outputDirectory: await outputDirectory(options, host),
     dataDirectory: options.dataFolder === undefined ? null : await realDirectory(options.dataFolder),
     ripgrep: await findRipgrep(own.PATH),
+    mcpFetch: outboundFetch({ allow: options.outboundAllow ?? [] }),
     world: { now: Date.now, random: Math.random, sleep: wait, idleMs: IDLE_MS, ...world },
   });
   await session.introduce();

@@ -5,6 +5,7 @@ import type { InProcessHost } from "../core/in-process.ts";
 import type { BuiltinHears, BuiltinSays, BuiltinTodo } from "../dialects/builtin.ts";
 import { ApiError } from "../protocol/errors.ts";
 import type { PermissionMode } from "../protocol/events.ts";
+import type { OutboundFetch } from "../runtime/outbound/fetch.ts";
 import { readAttachments } from "./attachments.ts";
 import { type Repeats, trackRepeats } from "./calls.ts";
 import { runChild } from "./child.ts";
@@ -17,6 +18,7 @@ import type { History } from "./history.ts";
 import { systemPrompt } from "./instructions.ts";
 import { type LoadHistory, loadConversation, nativeId } from "./load.ts";
 import { type Ending, type Loop, runLoop } from "./loop.ts";
+import { type McpTools, openMcpTools } from "./mcp/tools.ts";
 import { type OpenModel, openModel } from "./model.ts";
 import { type Remembered, readRules } from "./permission/permissions.ts";
 import { chooseModel, type Environment } from "./providers.ts";
@@ -38,6 +40,8 @@ export interface SessionOptions {
   readonly ripgrep: string | null;
   readonly hooks: Hooks;
   readonly world: World;
+  /** For MCP servers that have an address. */
+  readonly mcpFetch: OutboundFetch;
 }
 
 export interface Session {
@@ -46,6 +50,7 @@ export interface Session {
 }
 
 interface State {
+  readonly mcp: McpTools;
   readonly options: SessionOptions;
   readonly context: SessionContext;
   readonly conversation: Conversation;
@@ -115,6 +120,7 @@ function startState(options: SessionOptions): State {
     ownCallId: (native) => ownCallId(state.calls, native),
   };
   const state: State = {
+    mcp: serversOf(options, context),
     options,
     context,
     model,
@@ -131,6 +137,14 @@ function startState(options: SessionOptions): State {
     turn: null,
   };
   return state;
+}
+
+/** Its servers end with the connection to the session. */
+function serversOf({ host, mcpFetch, version }: SessionOptions, context: SessionContext): McpTools {
+  const servers = host.options.mcp;
+  const mcp = openMcpTools({ servers, context, fetch: mcpFetch, version });
+  if (Object.keys(servers).length > 0) host.signal.addEventListener("abort", () => void mcp.close());
+  return mcp;
 }
 
 /** Providers number calls per answer, some from one each time; a session's items need ids of their own. */
@@ -289,7 +303,11 @@ function mainLoop(state: State, signal: AbortSignal): Loop {
     repeats,
     subagent: undefined,
     maxSteps: context.settings.maxSteps ?? DEFAULT_MAX_STEPS,
-    equip: async () => ({ open: await open(), system: await system(), tools }),
+    equip: async () => ({
+      open: await open(),
+      system: await system(),
+      tools: [...tools, ...(await state.mcp.offered(signal))],
+    }),
     delegate: (task) => runChild(task, { context, open, system, speakerFor: (id) => speakerFor(state, id) }),
   };
 }

@@ -34,6 +34,7 @@ const commands: readonly CommandEntry[] = [
   },
   { name: "opencode", summary: "Open OpenCode's TUI on any agent", load: () => import("./opencode.ts") },
   { name: "acp", summary: "Serve any agent to an editor (Agent Client Protocol)", load: () => import("./acp.ts") },
+  { name: "mcp", summary: "Serve any agent as tools (Model Context Protocol)", load: () => import("./mcp.ts") },
   {
     name: "sessions",
     summary: "List, show, export, rename, fork and delete sessions",

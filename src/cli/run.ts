@@ -47,6 +47,7 @@ interface RunFlags extends BudgetFlags {
   readonly baseUrl?: string;
   readonly trust?: true;
   readonly worktree?: true | string;
+  readonly delegate?: true;
 }
 
 export function define(command: Command): void {
@@ -81,6 +82,7 @@ export function define(command: Command): void {
         ).conflicts(["continue", "resume"]),
       )
       .option("--finish-todos", "let the turn continue while todos are open, within bounds (docs/continuation.md)")
+      .option("--delegate", "let the agent ask other agents, through the MCP server franca (docs/mcp.md)")
       .option("--base-url <url>", "for the builtin agent: the address of the model's provider", parseUrl)
       .addOption(new Option("--format <format>", "what is printed").choices(formats).default(TERMINAL))
       .addOption(
@@ -296,6 +298,7 @@ function createOptions({ flags, agent, directory, env }: Creation): CreateSessio
       nativeSessionId: resume,
       finishTodos: flags.finishTodos === undefined ? undefined : true,
       worktree: flags.worktree,
+      delegate: flags.delegate,
       env: Object.keys(env).length === 0 ? undefined : { ...env },
     }),
   };

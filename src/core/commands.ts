@@ -28,7 +28,7 @@ import {
   REWOUND,
   STAND_IN,
 } from "./machine-state.ts";
-import { resolvePermission, resolveQuestion } from "./requests.ts";
+import { relayAnswer, resolvePermission, resolveQuestion } from "./requests.ts";
 import { onShell } from "./shell.ts";
 import { withUnheard } from "./unheard.ts";
 
@@ -105,11 +105,16 @@ function onPermissionReply(
     const { reply, message } = command;
     resolvePermission(state, out, { request, reply, options: ours() });
     afterAnswer(state, out);
+    const { relay, key } = request;
+    if (relay !== undefined) {
+      out.push(relayAnswer(relay, { kind: "permission", reply, ...defined({ message }) }));
+      return;
+    }
     const isKept = request.isEdit && reply === "always";
     if (isKept) state.editsAccepted = true;
     sendIfOpen(state, out, {
       type: "permission.reply",
-      key: request.key,
+      key,
       reply: isKept ? "once" : reply,
       ...defined({ message }),
     });
@@ -117,21 +122,20 @@ function onPermissionReply(
   }
 }
 
-function onQuestionAnswer(
-  state: MachineState,
-  out: MachineOutput[],
-  {
-    id,
-    answers,
-    message,
-  }: { id: string; answers: readonly (readonly string[])[] | null; message?: string | undefined },
-): void {
+interface QuestionAnswer {
+  readonly id: string;
+  readonly answers: readonly (readonly string[])[] | null;
+  readonly message?: string | undefined;
+}
+
+function onQuestionAnswer(state: MachineState, out: MachineOutput[], { id, answers, message }: QuestionAnswer): void {
   for (const request of state.requests.values()) {
     if (request.type !== "question" || request.data.question_id !== id) continue;
     resolveQuestion(state, out, { request, answers, options: ours() });
     afterAnswer(state, out);
-    const { key } = request;
-    if (answers !== null) sendIfOpen(state, out, { type: "question.reply", key, answers });
+    const { key, relay } = request;
+    if (relay !== undefined) out.push(relayAnswer(relay, { kind: "question", answers, ...defined({ message }) }));
+    else if (answers !== null) sendIfOpen(state, out, { type: "question.reply", key, answers });
     else sendIfOpen(state, out, { type: "question.reject", key, ...defined({ message }) });
     return;
   }

@@ -2,13 +2,14 @@
  * What goes into a session's fold and what comes out of it: the whole interface between the pure middle and the edges.
  */
 import type { BudgetLimits, BudgetScope, Prices } from "../protocol/budget.ts";
-import type { Command, Prompt } from "../protocol/commands.ts";
+import type { Command, PermissionReply, Prompt } from "../protocol/commands.ts";
 import type { SessionMetadata, UniversalEvent } from "../protocol/events.ts";
 import type { PromptId, TurnId } from "../protocol/ids.ts";
 import type { FinishTodos, Unattended } from "../protocol/resources.ts";
 import type { AdapterInput, Send } from "./agent-io.ts";
 import type { CopiedItem } from "./copied-history.ts";
 import { noRules, type RulePolicy } from "./permission-rules.ts";
+import type { RelayedEvent } from "./relay.ts";
 import type { ShellReport } from "./shell.ts";
 import type { Spent } from "./spent.ts";
 
@@ -49,6 +50,13 @@ export type SessionInput =
       readonly details?: unknown;
       readonly at: number;
     }
+  /** A request of a session that this one's agent has started, or how it was resolved there. */
+  | {
+      readonly type: "relayed";
+      readonly from: { readonly session_id: string; readonly agent: string };
+      readonly event: RelayedEvent;
+      readonly at: number;
+    }
   /** What other sessions have used today, where a budget of the day or of the agent is set. */
   | {
       readonly type: "spent";
@@ -76,8 +84,20 @@ export type Effect =
   | { readonly type: "shell"; readonly turn_id: TurnId; readonly command: string }
   /** Stop that command; `shell.ended` follows. */
   | { readonly type: "shell.stop"; readonly turn_id: TurnId }
+  /** A request that was relayed from another session is answered here: the answer is due there. */
+  | RelayAnswer
   /** Ask the plugins whether to go on; feed their answers as `proposals` (in time: the machine waits 2 s). */
   | { readonly type: "settle"; readonly turn_id: TurnId };
+
+export interface RelayAnswer {
+  readonly type: "relay.answer";
+  readonly session_id: string;
+  readonly request_id: string;
+  readonly answer:
+    | { readonly kind: "permission"; readonly reply: PermissionReply; readonly message?: string }
+    /** Null rejects it. */
+    | { readonly kind: "question"; readonly answers: readonly (readonly string[])[] | null; readonly message?: string };
+}
 
 /** One native line, numbered per session over both directions. */
 export interface NativeRecord {

@@ -87,8 +87,22 @@ export type OpenRequest =
       readonly data: Permission;
       /** An ordinary edit: "always" is the machine's to keep, not the agent's. */
       readonly isEdit: boolean;
+      readonly relay?: Relay;
     }
-  | { readonly type: "question"; readonly key: string; readonly deadline: number; readonly data: QuestionRequest };
+  | {
+      readonly type: "question";
+      readonly key: string;
+      readonly deadline: number;
+      readonly data: QuestionRequest;
+      readonly relay?: Relay;
+    };
+
+/** Where a request was asked, when that was in another session: the answer goes there. */
+export interface Relay {
+  readonly session_id: string;
+  readonly agent: string;
+  readonly request_id: string;
+}
 
 export interface Turn {
   readonly id: TurnId;

@@ -3,7 +3,7 @@ import type { PermissionReply } from "../protocol/commands.ts";
 import type { Permission, PermissionStatus, QuestionRequest } from "../protocol/events.ts";
 import { permissionId, questionId } from "../protocol/ids.ts";
 import type { AgentCommand } from "./agent-io.ts";
-import { DEADLINE_MS } from "./input.ts";
+import { DEADLINE_MS, type RelayAnswer } from "./input.ts";
 import {
   type EmitOptions,
   emit,
@@ -11,6 +11,7 @@ import {
   type MachineState,
   type OpenRequest,
   ours,
+  type Relay,
 } from "./machine-state.ts";
 import { deniesQuestions, replyByRules } from "./permission-rules.ts";
 import { isInside, runsCode } from "./protected-files.ts";
@@ -149,7 +150,19 @@ export function dropRequest(
 ): void {
   if (request.type === "permission") resolvePermission(state, out, { request, reply: "reject", options: ours(rule) });
   else resolveQuestion(state, out, { request, answers: null, options: ours(rule) });
+  if (request.relay !== undefined) out.push(relayAnswer(request.relay, rejectionOf(request)));
 }
+
+const rejectionOf = ({ type }: OpenRequest): RelayAnswer["answer"] =>
+  type === "permission" ? { kind: "permission", reply: "reject" } : { kind: "question", answers: null };
+
+/** The answer to a request of another session, on its way there. */
+export const relayAnswer = ({ session_id, request_id }: Relay, answer: RelayAnswer["answer"]): RelayAnswer => ({
+  type: "relay.answer",
+  session_id,
+  request_id,
+  answer,
+});
 
 /** The deadline passed: the request is rejected, and the agent gets the rejection. */
 export function expireRequest(state: MachineState, out: MachineOutput[], request: OpenRequest): Answer {

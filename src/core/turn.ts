@@ -24,6 +24,7 @@ import {
   runQueue,
 } from "./lifecycle.ts";
 import { emit, type MachineOutput, type MachineState, ours } from "./machine-state.ts";
+import { onRelayed } from "./relay.ts";
 import type { Report } from "./report.ts";
 import { onReport } from "./reports.ts";
 import { onShellReport } from "./shell.ts";
@@ -55,6 +56,7 @@ export type MachineInput =
           | "proposals"
           | "notice"
           | "spent"
+          | "relayed"
           | "tick"
           | "copied"
           | "shell.output"
@@ -151,6 +153,9 @@ export function stepMachine(state: MachineState, input: MachineInput): readonly 
     case "shell.output":
     case "shell.ended":
       onShellReport(state, out, input);
+      break;
+    case "relayed":
+      if (!state.ended) onRelayed(state, out, input);
       break;
     case "spent":
       learnSpent(state, input);

@@ -1,6 +1,6 @@
 /** Resource bodies of the universal API: camelCase, validated at the boundary, shared by server, SDK and CLI. */
 import * as z from "zod";
-import { BudgetLimits, Price, SessionBudget } from "./budget.ts";
+import { BudgetLimits, SessionBudget } from "./budget.ts";
 import {
   EndReason,
   Permission,
@@ -18,6 +18,8 @@ import {
 } from "./events.ts";
 import { Item } from "./items.ts";
 import { Worktree, WorktreeRequest } from "./workspaces.ts";
+
+export * from "./usage.ts";
 
 const DAY_MS = 86_400_000;
 const MAX_WATCHDOG_MS = 7 * DAY_MS;
@@ -94,6 +96,16 @@ export const CreateSession = z.strictObject({
   archivedAt: z.iso.datetime().nullable().optional(),
   finishTodos: FinishTodos.optional(),
   budget: SessionBudget.optional(),
+  /** Its agent may ask other agents (`docs/mcp.md`), so many levels deep and so many at once. */
+  delegate: z
+    .union([
+      z.boolean(),
+      z.strictObject({
+        depth: z.number().int().min(1).max(5).optional(),
+        children: z.number().int().min(1).max(16).optional(),
+      }),
+    ])
+    .optional(),
   nativeSessionId: z.string().min(1).optional(),
   /** A git worktree for this session alone, of the repository that `directory` is in. */
   worktree: WorktreeRequest.optional(),
@@ -329,36 +341,6 @@ export const EventPage = z.object({ events: z.array(UniversalEvent).readonly(), 
 export type EventPage = z.infer<typeof EventPage>;
 export const NativePage = z.object({ lines: z.array(NativeLine).readonly(), hasMore: z.boolean() });
 export type NativePage = z.infer<typeof NativePage>;
-
-export const UsageBy = z.enum(["day", "agent", "model", "folder"]);
-export type UsageBy = z.infer<typeof UsageBy>;
-
-/** What was used on one day, by one agent or model, or in one folder: `key` is the day (`2026-11-17`) or the name. */
-export const UsageRow = z.object({
-  key: z.string(),
-  turns: z.number().int(),
-  steps: z.number().int(),
-  toolCalls: z.number().int(),
-  timeMs: z.number(),
-  /** As the agents report it. */
-  usage: UsageTotal,
-  /** In US dollars, for tokens that the agents gave no price for, by the price table; null where there are none. */
-  estimatedUsd: z.number().nullable(),
-  /** Models without a price: their tokens are in no cost. */
-  unknownPrices: z.array(z.string()).readonly(),
-});
-export type UsageRow = z.infer<typeof UsageRow>;
-export const UsageList = z.object({ rows: z.array(UsageRow).readonly() });
-
-/** One model's price, and where it is from. */
-export const PriceRow = Price.extend({
-  model: z.string(),
-  from: z.enum(["table", "own"]),
-  /** Of the table's prices: when they were read. */
-  date: z.string().optional(),
-});
-export type PriceRow = z.infer<typeof PriceRow>;
-export type UsageList = z.infer<typeof UsageList>;
 
 export const Health = z.object({
   status: z.literal("ok"),

@@ -7,6 +7,7 @@ import type { BudgetConfig } from "../protocol/budget.ts";
 import type { SessionId, TurnId } from "../protocol/ids.ts";
 
 import type { Logger } from "./logger.ts";
+import type { ServeDelegate } from "./session/delegate-keys.ts";
 
 /** Agents that run inside this process, by the name their launch gives. */
 export type InProcessTable = Readonly<Record<string, InProcessAgent>>;
@@ -30,6 +31,8 @@ export interface RuntimeOptions {
   readonly policy?: Partial<TurnPolicy>;
   /** Budgets of sessions that set none, and of all sessions in a day. */
   readonly budgets?: BudgetConfig;
+  /** How an agent reaches this daemon to ask other agents; absent where there is nothing to reach. */
+  readonly serveDelegate?: ServeDelegate;
   /** Names of our environment passed on to agents besides the usual ones. */
   readonly passEnv?: readonly string[];
   /** Our own token, never to be stored or logged. */

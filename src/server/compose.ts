@@ -31,6 +31,7 @@ import { type Connections, watchConnections } from "./http/connections.ts";
 import { type Logins, openLogins } from "./http/logins.ts";
 import { proved } from "./http/proofs.ts";
 import { type ConnectionLimits, createHttpServer, type Surface } from "./http/server.ts";
+import { doorOf, serveDelegate } from "./mcp/credentials.ts";
 import { openMetrics } from "./metrics.ts";
 import { openCodeSurface } from "./opencode/index.ts";
 import { type Address, openPlugged } from "./session-plugins.ts";
@@ -75,6 +76,8 @@ export interface OpenRuntime extends RuntimeSettings {
   readonly address?: Address;
   /** Where files that came with prompts are kept, if not in the data folder. */
   readonly attachments?: string;
+  /** Private addresses that may be connected to. */
+  readonly webhookAllow?: readonly string[];
   /** How the OpenCode surface renders, where it is served: plugins see its ids. */
   readonly opencodeMessages?: "turn" | "step";
   readonly opencodeDeltas?: "today" | "legacy";
@@ -103,6 +106,7 @@ export async function openRuntime(options: OpenRuntime): Promise<Sessions> {
         environment: process.env,
         passEnv,
         dataFolder: data,
+        outboundAllow: options.webhookAllow ?? [],
         ...defined({ outputs: store === "memory" ? undefined : outputs, hooks: plugged?.hooks }),
       }),
     },
@@ -118,6 +122,7 @@ export async function openRuntime(options: OpenRuntime): Promise<Sessions> {
     version,
     passEnv,
     budgets: options.budgets ?? {},
+    ...defined({ serveDelegate: role === "daemon" ? serveDelegate(address) : undefined }),
     trustedFolders: options.trustedFolders ?? [],
     store: storeOf(options, address),
     toolsFolder: process.env.FRANCA_TOOLS ?? join(data, "tools"),
@@ -194,7 +199,7 @@ export async function openDaemon(options: DaemonOptions): Promise<Daemon> {
     webhooks = openWebhooksOf(options, { sessions, logger });
     const { metrics, done } = openMetrics({ sessions, signal: stopped.signal, clients: () => listening.clients() });
     const server = createHttpServer({
-      door: { host, token, accepts: logins.accepts, corsOrigins: options.corsAllowOrigin },
+      door: doorOf(options, { logins, sessions }),
       context: {
         sessions,
         metrics,

@@ -81,6 +81,8 @@ const rows: readonly (readonly [string, number, RegExp])[] = [
   ["run --max-cost 0 hi", USAGE, /argument '0' is invalid/],
   ["run --max-tokens -5 hi", USAGE, /argument '-5' is invalid.*whole number/],
   ["run --max-time 3d hi", USAGE, /argument '3d' is invalid.*90s, 10m or 2h/],
+  ["mcp", FAILED, /No daemon runs.*franca daemon start/],
+  ["run -a mock --delegate hi", FAILED, /cannot use MCP servers|needs a daemon/],
   ["usage --by colour", USAGE, /'colour' is invalid. Allowed choices are day, agent, model, folder/],
   ["usage --days 0", USAGE, /argument '0' is invalid/],
   ["prices list nobody-1", FAILED, /The price of nobody-1 is unknown.*franca prices set nobody-1/],

@@ -95,6 +95,7 @@ export async function recordExamples(): Promise<RecordedExamples> {
   await record({ id: "listMissingKeys" });
   await daemon.client.create({ id: "with-keys", agent: "builtin", directory: daemon.directory });
   await record({ id: "giveKeys", params: { id: "with-keys" }, body: { keys: { OPENAI_API_KEY: "a-key-of-yours" } } });
+  await record({ id: "mcp", body: { jsonrpc: "2.0", id: 1, method: "initialize", params: {} } });
   await record({ id: "listAgents" });
   await record({ id: "listModels", params: { agent: "mock" } });
   await record({ id: "listModes", params: { agent: "mock" } });

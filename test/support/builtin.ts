@@ -52,6 +52,7 @@ export interface HouseOptions {
   readonly baseUrl?: string;
   readonly session?: string;
   readonly environment?: Record<string, string>;
+  readonly outboundAllow?: readonly string[];
 }
 
 export interface House {
@@ -88,6 +89,7 @@ export async function openHouse(script: Script | readonly ScriptTurn[], options:
   const settings = settingsFor({ ...options, provider, baseUrl: options.baseUrl ?? server.url });
   const agent = createBuiltinAgent({
     settings,
+    outboundAllow: options.outboundAllow ?? [],
     version: "test",
     loadHistory: historyFrom(() => sessions),
     environment: { PATH: process.env.PATH, HOME: process.env.HOME, ...options.environment },

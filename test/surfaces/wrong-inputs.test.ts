@@ -67,6 +67,14 @@ const api: readonly Refused[] = [
     gives: "400 invalid_request",
     says: /`budget.tokens`/,
   },
+  { call: "POST /v1/mcp", body: { method: "ping" }, gives: "400 invalid_request", says: /`jsonrpc`/ },
+  { call: "GET /v1/mcp", gives: "405 method_not_allowed", says: /takes POST/ },
+  {
+    call: "POST /v1/sessions",
+    body: { delegate: { depth: 99 } },
+    gives: "400 invalid_request",
+    says: /`delegate/,
+  },
   { call: "GET /v1/usage?by=colour", gives: "400 invalid_request", says: /`by`.*"folder"/ },
   {
     call: "POST /v1/sessions",

@@ -12,6 +12,7 @@ export const capabilities: Capabilities = {
   rewind: true,
   compact: true,
   images: true,
+  mcp: true,
   systemPrompt: true,
   deltas: true,
   todos: true,
@@ -27,13 +28,6 @@ export const modes = [
 ];
 
 export function launch(options: LaunchOptions): Launch {
-  if (Object.keys(options.mcp).length > 0) {
-    return {
-      kind: "refused",
-      code: "not_supported",
-      message: "The builtin agent takes no MCP servers. Leave `mcp` out, or choose an agent that has them.",
-    };
-  }
   if (options.mode !== null && !modes.some(({ id }) => id === options.mode)) {
     const known = modes.map(({ id }) => id).join(", ");
     return {

@@ -37,6 +37,7 @@ const create: Fields<resources.CreateSession> = {
   unattended: "What happens to permission requests and questions that nobody answers.",
   parentId: "The session that this one belongs to.",
   finishTodos: "Whether turns are continued while todos are open, and within which bounds.",
+  delegate: "Whether its agent may ask other agents through the MCP server `franca`: `true`, or `{depth?, children?}`.",
   nativeSessionId: "Continue a session that was begun outside Franca.",
   worktree: "Work in a git worktree made for this session: `true`, or the name of its branch.",
 };

@@ -81,6 +81,17 @@ export interface SessionSettings {
   readonly imported?: ImportedTurns;
   /** Names of provider keys that were given for this session; their values are in memory only. */
   readonly keyNames?: readonly string[];
+  /** For a session that an agent has started. No caller can set it. */
+  readonly delegation?: Delegation;
+}
+
+/** Whose work a session does: of the session that a person started, and of the one right above. */
+export interface Delegation {
+  readonly root: SessionId;
+  readonly parent: SessionId;
+  /** 1 for a child of the root. */
+  readonly depth: number;
+  readonly maxDepth: number;
 }
 
 /** What of an agent's files is in the log. */

@@ -12,7 +12,7 @@ import { type Logger, redacting } from "../logger.ts";
 import { openChangingRedactor, openRedactor } from "../redact.ts";
 import { type AgentLink, openAgentLink } from "./agent-link.ts";
 import { perform } from "./effects.ts";
-import { mcpOf } from "./launch-options.ts";
+import { serversOf } from "./launch-options.ts";
 import type { OpenSession } from "./open-session.ts";
 import type { Runtime } from "./runtime.ts";
 import { openWriter, type Writer } from "./writer.ts";
@@ -46,7 +46,7 @@ export function buildOpenSession(runtime: Runtime, options: BuildOptions): OpenS
       openRedactor({
         token: runtime.options.token ?? null,
         sessionEnv: { ...create.env, ...keys },
-        mcp: mcpOf(create.mcp),
+        mcp: serversOf(runtime, { id, create }),
         environment: heldEnvironment(runtime),
       }),
   });
@@ -80,6 +80,10 @@ export function buildOpenSession(runtime: Runtime, options: BuildOptions): OpenS
     shell: null,
     idleWaiters: [],
     ending: false,
+    revoke: () => {
+      runtime.delegateKeys.revoke(id);
+      runtime.delegateWork.end(id);
+    },
     closed: false,
   };
   return open;

@@ -1,6 +1,7 @@
 /** The one door to sessions: what callers may ask, and what they get back. */
 
 import type { AgentMode } from "../../core/capabilities.ts";
+import type { RelayedEvent } from "../../core/relay.ts";
 import type { Adoption, DiscoverQuery, Discovery } from "../../protocol/adoption.ts";
 import type { BudgetLimits } from "../../protocol/budget.ts";
 import type { Ask, Attachment, PermissionReply, PromptExtras } from "../../protocol/commands.ts";
@@ -25,6 +26,7 @@ import type { EventGroup, Follow, Projections } from "../log/contract.ts";
 import type { Damage } from "../log/damage.ts";
 import type { TrustedFolder } from "../trust.ts";
 import type { UsageQuery } from "../usage.ts";
+import type { Work } from "./delegate-work.ts";
 
 export interface AdoptOptions {
   readonly agent: string;
@@ -96,6 +98,24 @@ export interface PruneOptions {
   readonly maxBytes?: number;
   /** At most so many at once. */
   readonly limit?: number;
+}
+
+/** What an agent may choose for a session that it starts. Nothing else is taken from it. */
+export type DelegateRequest = Pick<CreateSession, "agent" | "model" | "permissionMode" | "directory" | "title">;
+
+/** Sessions that agents start, by what is stored of the session that starts them. */
+export interface Delegates {
+  /** Whose credential this is; null for anything else. */
+  holderOf(credential: string): SessionId | null;
+  /** Starts a session below another one. Throws for what that one may not do. */
+  start(parent: SessionId, asked: DelegateRequest): Promise<SessionId>;
+  /** Throws unless the session is a descendant, with no more rights than its parent has now. */
+  check(parent: SessionId, child: SessionId): Promise<void>;
+  list(parent: SessionId): Promise<readonly SessionSummary[]>;
+  /** Counts work that begins, up to the limit, and only while the parent's own turn runs. */
+  enter(parent: SessionId): Promise<Work>;
+  /** Shows a request of a descendant, or its resolution, at the root. */
+  relay(child: SessionId, event: RelayedEvent): Promise<void>;
 }
 
 /** The one door: commands enter here, events leave here. Every method throws `ApiError` for what a caller can fix. */
@@ -195,6 +215,7 @@ export interface Sessions {
     agent: string,
     options: { readonly directory: string; readonly onLine: (line: unknown) => void },
   ): Promise<AgentServer>;
+  readonly delegates: Delegates;
   /** What stored sessions used, in rows. */
   usage(query: UsageQuery): Promise<readonly UsageRow[]>;
   /** Deletes idle sessions, the oldest first: by age, and by how much is stored. */

@@ -10,6 +10,7 @@ import type { CreatedSession, CreateSession } from "../../protocol/resources.ts"
 import type { SessionSettings } from "../log/contract.ts";
 import { copyHistory } from "./copy-history.ts";
 import { deleteStored } from "./delete.ts";
+import { DELEGATE_SERVER, isDelegating } from "./launch-options.ts";
 import type { OpenSession, OpenSessions } from "./open-session.ts";
 import { withSession } from "./open-sessions.ts";
 import { adapterOf, cannot, checkMode, checkPermissionMode, checkRules, whoCan } from "./refusals.ts";
@@ -23,7 +24,7 @@ export async function createSession(table: OpenSessions, id: SessionId, asked: C
   checkAgent(runtime, { ...asked, directory });
   const { worktree: wanted, ...rest } = asked;
   if (wanted !== undefined) return createInWorktree(table, id, { ...rest, directory, worktree: wanted });
-  await store(table, { id, settings: { create: { ...rest, directory }, forkOf: null } });
+  await storeSession(table, { id, settings: { create: { ...rest, directory }, forkOf: null } });
   const { nativeSessionId } = asked;
   return { healthy: true, ...defined({ nativeSessionId }) };
 }
@@ -44,7 +45,7 @@ async function createInWorktree(
   const { path, branch, repository, base } = entry;
   const worktree = { path, branch, repository, base };
   try {
-    await store(table, { id, settings: { create: { ...rest, directory }, forkOf: null, worktree } });
+    await storeSession(table, { id, settings: { create: { ...rest, directory }, forkOf: null, worktree } });
   } catch (error) {
     await dropWorktree(runtime, entry);
     throw error;
@@ -57,6 +58,9 @@ export function checkAgent(runtime: Runtime, asked: CreateSession & { readonly d
   const adapter = adapterOf(runtime, asked.agent);
   checkDirectory(asked.directory);
   checkOptions(adapter, asked);
+  if (isDelegating(asked) && !runtime.delegateKeys.canServe) {
+    throw new ApiError("not_supported", "A session that asks other agents needs a daemon: franca daemon start");
+  }
   checkInstalled(runtime, adapter);
 }
 
@@ -80,12 +84,12 @@ export async function forkSession(
   const { keyNames } = settings;
   table.runtime.keys.give(into, table.runtime.keys.of(id));
   const { log } = table.runtime;
-  await store(table, { id: into, settings: { create, forkOf, ...defined({ forkAt: at, keyNames }) } }, (fork) =>
+  await storeSession(table, { id: into, settings: { create, forkOf, ...defined({ forkAt: at, keyNames }) } }, (fork) =>
     copyHistory(log, fork, { id, until: sequence, before: at }),
   );
 }
 
-async function store(
+export async function storeSession(
   table: OpenSessions,
   { id, settings }: { id: SessionId; settings: SessionSettings },
   fill: (open: OpenSession) => Promise<void> = async () => {},
@@ -140,5 +144,9 @@ function checkOptions(adapter: Adapter, asked: CreateSession): void {
   if (asked.agentMode !== undefined) checkMode(adapter, asked.agentMode);
   if (asked.systemPrompt !== undefined && !capabilities.systemPrompt) throw cannot(adapter, "take a system prompt");
   if (Object.keys(asked.mcp ?? {}).length > 0 && !capabilities.mcp) throw cannot(adapter, "use MCP servers");
+  if (isDelegating(asked) && !capabilities.mcp) throw cannot(adapter, "use MCP servers, so it cannot ask other agents");
+  if (isDelegating(asked) && asked.mcp?.[DELEGATE_SERVER] !== undefined) {
+    throw new ApiError("invalid_request", `\`delegate\` adds an MCP server ${DELEGATE_SERVER}: name yours otherwise.`);
+  }
   if (asked.nativeSessionId !== undefined && !capabilities.resume) throw cannot(adapter, "resume a session");
 }

@@ -32,6 +32,8 @@ export function perform(runtime: Runtime, open: OpenSession, effect: Effect): vo
     case "shell.stop":
       void open.shell?.stop({ silently: false });
       return;
+    case "relay.answer":
+      return runtime.answerRelay(effect);
     case "settle":
       void settle(runtime, open, effect.turn_id);
       return;

@@ -2,12 +2,28 @@
 import { defined } from "../../core/defined.ts";
 import type { LaunchOptions } from "../../core/launch.ts";
 import type { Prompt } from "../../protocol/commands.ts";
+import type { SessionId } from "../../protocol/ids.ts";
+import type { CreateSession } from "../../protocol/resources.ts";
 import type { SessionSettings } from "../log/contract.ts";
 import type { OpenSession } from "./open-session.ts";
 import type { Runtime } from "./runtime.ts";
 
+/** The name of our own MCP server in a session whose agent may ask other agents. */
+export const DELEGATE_SERVER = "franca";
+
+export const isDelegating = ({ delegate = false }: Pick<CreateSession, "delegate">): boolean => delegate !== false;
+
+/** All MCP servers of a session: those it was created with, and our own where its agent may ask other agents. */
+export function serversOf(
+  { delegateKeys }: Pick<Runtime, "delegateKeys">,
+  { id, create }: { readonly id: SessionId; readonly create: CreateSession },
+): LaunchOptions["mcp"] {
+  const own = isDelegating(create) ? delegateKeys.serverOf(id) : null;
+  return { ...mcpOf(create.mcp), ...(own === null ? {} : { [DELEGATE_SERVER]: own }) };
+}
+
 export function launchOptions(
-  { binaries, trust, keys }: Runtime,
+  { binaries, trust, keys, delegateKeys }: Runtime,
   open: OpenSession,
   prompt: Prompt | null,
 ): LaunchOptions {
@@ -32,7 +48,7 @@ export function launchOptions(
     permission_mode: create.permissionMode ?? "default",
     permission_rules: create.permissionRules ?? [],
     system_prompt: create.systemPrompt ?? null,
-    mcp: mcpOf(create.mcp),
+    mcp: serversOf({ delegateKeys }, { id: open.id, create }),
     env: { ...create.env, ...keys.of(open.id) },
     binary: binaries.find(adapter),
     prompt,

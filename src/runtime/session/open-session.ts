@@ -36,6 +36,8 @@ export interface OpenSession {
   idleWaiters: (() => void)[];
   /** Its agent is being stopped for good: nothing more is taken. */
   ending: boolean;
+  /** Ends the credential that its agent was given. */
+  readonly revoke: () => void;
   closed: boolean;
 }
 
@@ -53,6 +55,7 @@ export function stopAgent(open: OpenSession, exit: Exit): Promise<void> {
 
 export function closeSession(open: OpenSession, why?: unknown): void {
   open.closed = true;
+  open.revoke();
   open.writer.close(why);
   void open.shell?.stop({ silently: true });
   for (const answer of open.sideRequests.values())

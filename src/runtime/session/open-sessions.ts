@@ -75,6 +75,7 @@ async function load(table: OpenSessions, id: SessionId, { runQueue, lost }: Open
       enforceQuota(runtime, stored);
       watchIdle(table, stored);
       runtime.spending.changed(table.sessions);
+      if (stored.session.snapshot().turn === null) runtime.delegateWork.end(stored.id);
     },
     onBroken: (broken, error) => void recoverBroken(table, { open: broken, error }),
   });

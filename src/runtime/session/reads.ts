@@ -87,7 +87,7 @@ async function readyHere({ sessions }: OpenSessions): Promise<Map<SessionId, Ope
 /** While the log cannot be written, the fold is ahead of what is stored, and only stored state is shown. */
 const isStored = ({ writer }: OpenSession): boolean => writer.storageError() === null;
 
-async function stateOf(
+export async function stateOf(
   { runtime, sessions }: OpenSessions,
   id: SessionId,
 ): Promise<{ settings: SessionSettings; snapshot: Snapshot }> {

@@ -1,6 +1,7 @@
 /** What all sessions of this process share: the log, the adapters, the pool of connections, the options. */
 import type { Adapter } from "../../core/adapter.ts";
 import { defined } from "../../core/defined.ts";
+import type { RelayAnswer } from "../../core/input.ts";
 import type { SessionId } from "../../protocol/ids.ts";
 import { type Binaries, openBinaries } from "../agent/binaries.ts";
 import type { Runs } from "../agent/connection/contract.ts";
@@ -20,6 +21,8 @@ import { openPrices, type PriceList } from "../prices.ts";
 import { openTrust, type Trust } from "../trust.ts";
 import { openUsage, type UsageReader } from "../usage.ts";
 import { openWorktreeRegistry, type WorktreeRegistry } from "../workspace/registry.ts";
+import { type DelegateKeys, openDelegateKeys } from "./delegate-keys.ts";
+import { type DelegateWork, openDelegateWork } from "./delegate-work.ts";
 import { type KeyRing, openKeyRing } from "./keys.ts";
 import { openRuns } from "./process-runs.ts";
 import { openSpending, type Spending } from "./spending.ts";
@@ -38,6 +41,10 @@ export interface Runtime {
   readonly trust: Trust;
   readonly worktrees: WorktreeRegistry;
   readonly keys: KeyRing;
+  readonly delegateKeys: DelegateKeys;
+  readonly delegateWork: DelegateWork;
+  /** Set when the sessions are open: a relayed request was answered. */
+  answerRelay: (answer: RelayAnswer) => void;
   readonly prices: PriceList;
   readonly usage: UsageReader;
   readonly spending: Spending;
@@ -95,6 +102,9 @@ export async function startRuntime(options: RuntimeOptions): Promise<Runtime> {
     }),
     worktrees,
     keys: openKeyRing(),
+    delegateKeys: openDelegateKeys(options.serveDelegate ?? null),
+    delegateWork: openDelegateWork(),
+    answerRelay: () => {},
     models: openModels({ binaries, directory, logger }),
     runs: openRuns({ log, owner, guard, logger }),
     guard,

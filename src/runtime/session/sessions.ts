@@ -4,10 +4,12 @@ import type { RuntimeOptions } from "../options.ts";
 import { openAgentServers } from "./agent-server.ts";
 import { answers, commands } from "./commands.ts";
 import type { Sessions } from "./contract.ts";
+import { delegates } from "./delegation.ts";
 import type { OpenSessions } from "./open-session.ts";
 import { reads } from "./reads.ts";
 import { recover } from "./recovery.ts";
 import { adapterOf } from "./refusals.ts";
+import { answerRelay } from "./relay-answers.ts";
 import { type Runtime, startRuntime } from "./runtime.ts";
 import { giveUpAll, stopAll } from "./shutdown.ts";
 import { trustCommands } from "./trust-commands.ts";
@@ -28,6 +30,7 @@ export async function openSessions(options: RuntimeOptions): Promise<Sessions> {
   }
   const timer = options.role === "daemon" && runtime.log.shared ? recoverRegularly(table) : null;
   const servers = openAgentServers(runtime);
+  runtime.answerRelay = (relayed) => answerRelay(table, relayed);
   let closing: Promise<void> | null = null;
   return {
     ...commands(table),
@@ -35,6 +38,7 @@ export async function openSessions(options: RuntimeOptions): Promise<Sessions> {
     ...reads(table),
     ...trustCommands(table),
     ...worktreeCommands(table),
+    ...delegates(table),
     ...agents(runtime),
     agentServer: servers.agentServer,
     close() {

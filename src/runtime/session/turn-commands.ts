@@ -107,6 +107,7 @@ export async function terminate(open: OpenSession): Promise<void> {
   if (isEnded(open)) return;
   if (open.link.isShared() && open.session.snapshot().turn !== null) await abortFirst(open);
   open.ending = true;
+  open.revoke();
   await open.shell?.stop({ silently: false });
   // The agent goes first, so that the session's end can say how it went.
   const exit = await open.link.end();

@@ -1,5 +1,6 @@
 /** The universal API: every route under `/v1`, and what describes and measures the daemon. */
 import { defineRoute, json, type Route } from "../http/route.ts";
+import { mcpRoutes } from "../mcp/route.ts";
 import { aboutRoutes } from "./about.ts";
 import { adoptionRoutes } from "./adoption.ts";
 import { agentRoutes } from "./agents.ts";
@@ -43,6 +44,7 @@ export const routes: readonly Route[] = [
   ...adoptionRoutes,
   ...webhookRoutes,
   ...loginRoutes,
+  ...mcpRoutes,
   ...aboutRoutes,
   openapi,
 ];

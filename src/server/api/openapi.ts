@@ -30,6 +30,7 @@ const TAGS: Readonly<Record<string, string>> = {
   Requests: "Permissions and questions that an agent waits for.",
   Events: "What happened, from any point on, and live.",
   Agents: "Which agents there are and what they offer.",
+  MCP: "Franca as a server of the Model Context Protocol.",
   Trust: "Folders whose settings, hooks, plugins and MCP servers agents may use.",
   Webhooks: "URLs that are called when a turn ends, when somebody is asked, and so on.",
   Daemon: "The daemon itself: health, metrics, logins of web pages.",

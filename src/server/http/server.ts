@@ -45,6 +45,8 @@ export interface Door {
   readonly token: string | null;
   /** Whether a page credential is valid. */
   readonly accepts: (credential: string) => boolean;
+  /** Credentials that are good for some routes only. */
+  readonly acceptsAt?: (credential: string, route: { readonly method: string; readonly path: string }) => boolean;
   readonly corsOrigins: readonly string[];
 }
 
@@ -165,7 +167,9 @@ async function admit(
     if (isPreflight(incoming)) return new Response(null, { status: 204 });
   }
   checkSite({ headers, method, allowed: door.corsOrigins, isStatic: isStatic(c.req.path) });
-  const { token, accepts } = door;
+  const { token } = door;
+  const accepts = (credential: string): boolean =>
+    door.accepts(credential) || door.acceptsAt?.(credential, { method, path: c.req.path }) === true;
   if (token !== null && !isOpen(method, c.req.path)) checkToken(authorization, { token, accepts });
   await next();
   return undefined;
