@@ -143,6 +143,10 @@ export default {
   //   ci: { url: "https://ci.example.com/hooks/franca", secretVariable: "CI_WEBHOOK_SECRET" },
   // },
 
+  // Spans and metrics for an OpenTelemetry receiver (docs/telemetry.md).
+  // telemetry: { endpoint: "http://127.0.0.1:4318" },
+  // telemetryAllow: ["127.0.0.1"],
+
   // Pages of other origins that may use the API.
   // corsAllowOrigin: ["https://example.com"],
 

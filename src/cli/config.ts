@@ -75,6 +75,8 @@ export async function loadSettings({ flags, env }: LoadOptions): Promise<LoadedS
     plugins: given.plugins ?? [],
     webhooks: given.webhooks ?? {},
     webhookAllow: given.webhookAllow ?? [],
+    telemetry: given.telemetry ?? {},
+    telemetryAllow: given.telemetryAllow ?? [],
     configFolder: file === null ? process.cwd() : dirname(file),
   };
 }
@@ -215,6 +217,8 @@ const forms: Readonly<Record<Key, Form>> = {
   plugins: "file only",
   webhooks: "file only",
   webhookAllow: "list",
+  telemetry: "file only",
+  telemetryAllow: "list",
 };
 const isKey = (name: string): name is Key => Object.hasOwn(forms, name);
 const keys: readonly Key[] = Object.keys(forms).filter(isKey);

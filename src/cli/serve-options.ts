@@ -27,6 +27,7 @@ export function addServeOptions(command: Command): Command {
       "private host, address or network that webhooks may be sent to (repeatable; docs/webhooks.md)",
       list,
     )
+    .option("--telemetry-allow <host>", "private host that telemetry may be sent to (docs/telemetry.md)", list)
     .option("--opencode-root", "serve OpenCode's API at the root too, not only at /opencode (default)")
     .option("--no-opencode-root", "serve OpenCode's API at /opencode only")
     .addOption(

@@ -6,6 +6,7 @@ import { BudgetConfig } from "../protocol/budget.ts";
 import { FinishTodos } from "../protocol/resources.ts";
 import { WebhookTable } from "../protocol/webhooks.ts";
 import { ALLOW_FORM, readAllowEntry } from "../runtime/outbound/address.ts";
+import { TelemetryConfig } from "../server/telemetry/settings.ts";
 import { UsageError } from "./usage.ts";
 
 const MAX_WATCHDOG_MS = 7 * 86_400_000;
@@ -97,6 +98,10 @@ export const Settings = z.strictObject({
   webhooks: WebhookTable,
   /** Private addresses that webhooks may be sent to. */
   webhookAllow: z.array(AllowEntry),
+  /** Where spans and metrics are sent. */
+  telemetry: TelemetryConfig,
+  /** Private addresses that telemetry may be sent to. */
+  telemetryAllow: z.array(AllowEntry),
   plugins: z.array(z.union([z.string().min(1), z.tuple([z.string().min(1), z.record(z.string(), z.unknown())])])),
 });
 export type Settings = z.infer<typeof Settings>;

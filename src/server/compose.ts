@@ -13,7 +13,6 @@ import { createMock } from "../mock/index.ts";
 import type { BudgetConfig } from "../protocol/budget.ts";
 import { ApiError } from "../protocol/errors.ts";
 import type { FinishTodos } from "../protocol/resources.ts";
-import type { WebhookTable } from "../protocol/webhooks.ts";
 import { type DaemonLock, lockDaemon } from "../runtime/daemon/lock.ts";
 import { openDataFolder, rememberedAgent } from "../runtime/data-folder.ts";
 import { type Logger, silentLogger } from "../runtime/logger.ts";
@@ -22,8 +21,8 @@ import type { PluginEntry } from "../runtime/plugins/plugins.ts";
 import type { Sessions } from "../runtime/session/contract.ts";
 import { keepInBounds, type RetentionPolicy } from "../runtime/session/retention.ts";
 import { openSessions } from "../runtime/session/sessions.ts";
-import { openWebhooks, type Webhooks } from "../runtime/webhooks/webhooks.ts";
 import { routes } from "./api/index.ts";
+import { type FollowerOptions, type Followers, openFollowers } from "./followers.ts";
 import { homeSurface } from "./home.ts";
 import { removeAttachments } from "./http/attachment-files.ts";
 import { isLoopback } from "./http/auth.ts";
@@ -153,7 +152,7 @@ function storeOf(options: OpenRuntime, address: Address): RuntimeOptions["store"
   return { ...place, address: () => hostUrl ?? address.url ?? "", ...defined({ leaseMs }) };
 }
 
-export interface DaemonOptions extends RuntimeSettings, RetentionPolicy {
+export interface DaemonOptions extends RuntimeSettings, RetentionPolicy, FollowerOptions {
   readonly host: string;
   /** 0 lets the system choose. */
   readonly port: number;
@@ -165,11 +164,6 @@ export interface DaemonOptions extends RuntimeSettings, RetentionPolicy {
   readonly opencodeRoot?: boolean;
   readonly opencodeMessages?: "turn" | "step";
   readonly opencodeDeltas?: "today" | "legacy";
-  readonly webhooks?: WebhookTable;
-  /** Private addresses that webhooks may be sent to. */
-  readonly webhookAllow?: readonly string[];
-  /** How long after a first failed delivery the next try is made. */
-  readonly webhookDelayMs?: number;
 }
 
 export interface Daemon {
@@ -189,21 +183,21 @@ export async function openDaemon(options: DaemonOptions): Promise<Daemon> {
   const stopped = new AbortController();
   const attachments = openAttachments(options);
   let sessions: Sessions | null = null;
-  let webhooks: Webhooks | null = null;
+  let followers: Followers | null = null;
   try {
     const address: Address = { url: null, token };
     const logins = openLogins({ folder: store === "memory" ? null : data });
     const listening = { port: 0, clients: () => 0 };
     sessions = await openRuntime({ ...options, role: "daemon", stop: null, address, attachments: attachments.folder });
     const runtime = sessions;
-    webhooks = openWebhooksOf(options, { sessions, logger });
+    followers = await openFollowers(options, { sessions, logger, folder: store === "memory" ? null : data });
     const { metrics, done } = openMetrics({ sessions, signal: stopped.signal, clients: () => listening.clients() });
     const server = createHttpServer({
       door: doorOf(options, { logins, sessions }),
       context: {
         sessions,
         metrics,
-        webhooks,
+        webhooks: followers.webhooks,
         logins,
         prove: (nonce, login) => proved({ token, nonce, login, logins, port: listening.port }),
         attachments: attachments.folder,
@@ -229,13 +223,13 @@ export async function openDaemon(options: DaemonOptions): Promise<Daemon> {
     logger.info("daemon.started", { url, version });
     const background = Promise.all([done, keepInBounds({ ...options, sessions, logger, signal: stopped.signal })]);
     const close = once(async () => {
-      await closeDaemon({ server, connections, sessions, webhooks, stopped, background, lock, logger });
+      await closeDaemon({ server, connections, sessions, followers, stopped, background, lock, logger });
       attachments.remove();
     });
     return { url, port: bound.port, sessions, logins, close };
   } catch (error) {
     stopped.abort();
-    await webhooks?.close();
+    await followers?.close();
     await sessions?.close();
     attachments.remove();
     lock?.release();
@@ -251,21 +245,6 @@ const boundsOf = ({ maxBodyBytes = MAX_BODY_BYTES, heartbeatMs = HEARTBEAT_MS }:
 function refuseOpen({ token, host }: DaemonOptions): void {
   if (token !== null || isLoopback(host)) return;
   throw new ApiError("token_invalid", `Without a token only loopback is served, and ${host} is not: give a token.`);
-}
-
-function openWebhooksOf(
-  { webhooks = {}, webhookAllow = [], webhookDelayMs, store, data }: DaemonOptions,
-  { sessions, logger }: { readonly sessions: Sessions; readonly logger: Logger },
-): Webhooks {
-  return openWebhooks({
-    configured: webhooks,
-    allow: webhookAllow,
-    sessions,
-    folder: store === "memory" ? null : data,
-    environment: process.env,
-    logger,
-    firstDelayMs: webhookDelayMs,
-  });
 }
 
 interface AttachmentFolder {
@@ -298,7 +277,7 @@ interface Closing {
   readonly server: Server;
   readonly connections: Connections;
   readonly sessions: Sessions | null;
-  readonly webhooks: Webhooks | null;
+  readonly followers: Followers | null;
   readonly stopped: AbortController;
   readonly background: Promise<unknown>;
   readonly lock: DaemonLock | null;
@@ -310,7 +289,7 @@ async function closeDaemon({
   server,
   connections,
   sessions,
-  webhooks,
+  followers,
   stopped,
   background,
   lock,
@@ -319,7 +298,7 @@ async function closeDaemon({
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
   try {
     // What is appended from here on is delivered after the next start.
-    await webhooks?.close();
+    await followers?.close();
     await sessions?.close();
   } finally {
     stopped.abort();
