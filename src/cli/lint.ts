@@ -1,6 +1,8 @@
 /** `franca lint`: is this a stream that consumers can rely on? Says what breaks which rule, and where. */
 import type { Command } from "commander";
-import { type RuleSet, ruleSets, rulesFor, type Violation } from "../server/rules.ts";
+import type { RuleSet, Violation } from "../core/lint.ts";
+import { projections } from "../projections/index.ts";
+import { universal } from "../rules/index.ts";
 import { type NumberedLine, openOutput, readLines } from "./pipe.ts";
 import { CommandError, UsageError } from "./usage.ts";
 
@@ -8,6 +10,8 @@ interface Flags {
   readonly dialect: string;
   readonly json?: boolean;
 }
+
+const ruleSets: readonly RuleSet[] = [universal, ...projections.flatMap(({ rules }) => rules ?? [])];
 
 export function define(command: Command): void {
   command
@@ -58,8 +62,8 @@ async function* linesOf(file: string): AsyncGenerator<NumberedLine> {
 }
 
 function knownRules(dialect: string): RuleSet {
-  const rules = rulesFor(dialect);
-  if (rules !== null) return rules;
+  const rules = ruleSets.find((set) => set.dialect === dialect);
+  if (rules !== undefined) return rules;
   const known = ruleSets.map((set) => set.dialect).join(", ");
   throw new UsageError(`There are no rules for ${dialect}. --dialect takes ${known}.`);
 }

@@ -1,6 +1,6 @@
 /** What `franca run` writes, by format: for a terminal, as universal events, or in any dialect we speak. */
-import { projectionNames } from "../projections/names.ts";
 import type { UniversalEvent } from "../protocol/events.ts";
+import { UsageError } from "./usage.ts";
 
 export interface Output {
   /** Shown as they come. */
@@ -43,18 +43,16 @@ const UNIVERSAL = "universal";
 /** `--json`: one object at the end. */
 export const JSON_RESULT = "json";
 
-/** What `--format` takes. */
-export const formats: readonly string[] = [...new Set([TERMINAL, UNIVERSAL, ...projectionNames])];
-
-/** Null when there is no such format. */
-export async function openFormat(format: string, options: OutputOptions): Promise<Output | null> {
+/** Projections are loaded only when one is asked for: most runs print for a terminal. */
+export async function openFormat(format: string, options: OutputOptions): Promise<Output> {
   if (format === TERMINAL) return (await import("./output-text.ts")).openTextOutput(options);
   if (format === UNIVERSAL) return openUniversalOutput(options);
   if (format === JSON_RESULT) return (await import("./output-json.ts")).openJsonOutput(options);
-  const { findProjection } = await import("../projections/index.ts");
+  const { findProjection, projections } = await import("../projections/index.ts");
   const projection = findProjection(format);
-  if (projection === undefined) return null;
-  return (await import("./output-dialect.ts")).openDialectOutput(projection, options);
+  if (projection !== undefined) return (await import("./output-dialect.ts")).openDialectOutput(projection, options);
+  const known = new Set([TERMINAL, UNIVERSAL, ...projections.map(({ name }) => name)]);
+  throw new UsageError(`--format ${format} is not known. It takes ${[...known].join(", ")}.`);
 }
 
 /** One JSON object per line, every line ended. */

@@ -16,7 +16,7 @@ import { type LoadedSettings, loadSettings } from "./config.ts";
 import { addDoorOptions, commandOption, type Door, namedAgent, openDoor } from "./door.ts";
 import { placeOptions, programName } from "./invocation.ts";
 import { pageLink, sessionLink } from "./open.ts";
-import { formats, JSON_RESULT, type Output, openFormat, TERMINAL } from "./output.ts";
+import { JSON_RESULT, type Output, openFormat, TERMINAL } from "./output.ts";
 import { agentFor } from "./run-agent.ts";
 import { attachmentsFrom, promptText } from "./run-prompt.ts";
 import { runTurn, STOP_LADDER } from "./run-turn.ts";
@@ -84,7 +84,7 @@ export function define(command: Command): void {
       .option("--finish-todos", "let the turn continue while todos are open, within bounds (docs/continuation.md)")
       .option("--delegate", "let the agent ask other agents, through the MCP server franca (docs/mcp.md)")
       .option("--base-url <url>", "for the builtin agent: the address of the model's provider", parseUrl)
-      .addOption(new Option("--format <format>", "what is printed").choices(formats).default(TERMINAL))
+      .option("--format <format>", "what is printed: text, universal, or what franca convert writes", TERMINAL)
       .addOption(
         new Option("--json", "print one JSON object at the end: text, usage, reason, session").conflicts("format"),
       )
@@ -127,7 +127,6 @@ async function run(words: readonly string[], given: RunFlags): Promise<void> {
     agent: flags.agent ?? settings.defaultAgent ?? MOCK,
     resume: flags.resume,
   });
-  if (output === null) throw new UsageError(`--format ${flags.format} is not known.`);
   try {
     const isSpoken = format === TERMINAL && flags.quiet !== true;
     const session = await runPrompt({ prompt, attachments, flags, settings, output, isSpoken });

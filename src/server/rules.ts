@@ -1,4 +1,4 @@
-/** The rules of every dialect, universal first: the package's export `franca/rules`, and what `franca lint` checks. */
+/** The rules of every dialect, universal first: the package's export `franca/rules`. */
 import type { RuleSet } from "../core/lint.ts";
 import { projectionRules } from "../projections/rules.ts";
 import { universal } from "../rules/index.ts";

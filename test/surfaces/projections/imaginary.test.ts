@@ -8,6 +8,7 @@ import { temporaryFolder } from "../../support/folders.ts";
 import { transcriptsFolder } from "../../support/transcripts.ts";
 
 const folder = `/** Acme: a bell when a turn begins and another when it ends. */
+import { defineRules } from "../../core/lint.ts";
 import { defineProjection } from "../../core/projection.ts";
 import type { UniversalEvent } from "../../protocol/events.ts";
 
@@ -23,10 +24,11 @@ export const acme = defineProjection({
   file: "acme.jsonl",
   sessions: "each",
   fold: () => ({ start: () => null, step: (_state: null, event) => bells(event) }),
-  rules: {
+  rules: defineRules({
+    dialect: "acme",
     rules: [{ id: "acme.rings", says: "It rings.", check: () => ({ step: ({ bell }) => (bell === "never" ? ["silence"] : []) }) }],
     isEvent: (value): value is Bell => typeof value === "object" && value !== null && "bell" in value,
-  },
+  }),
   lane: { title: "Acme", share: 10, summarise: ({ bell }) => \`ding \${bell}\`, isEdge: () => true },
   ending: { isLast: ({ bell }) => bell === "end", missing: (run) => ({ bell: "never", ...run }) },
 });
