@@ -25,6 +25,7 @@ const shared = {
   write: false,
   metafile: true,
   logLevel: "warning",
+  charset: "utf8",
   legalComments: "none",
   plugins: [onlyEnglish],
   jsx: "automatic",

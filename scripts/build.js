@@ -32,6 +32,7 @@ const shared = {
   write: false,
   metafile: true,
   logLevel: "warning",
+  charset: "utf8",
   outdir: dist,
 };
 

@@ -1,5 +1,5 @@
 /** Conversations that agents keep in files of their own: what is shown of them, and what adopting one gives. */
-import { z } from "zod";
+import * as z from "zod";
 
 export const DiscoveredConversation = z.object({
   agent: z.string(),

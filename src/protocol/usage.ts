@@ -1,5 +1,5 @@
 /** Usage reports and prices, as the API and the command line show them. */
-import { z } from "zod";
+import * as z from "zod";
 import { Price } from "./budget.ts";
 import { UsageTotal } from "./events.ts";
 

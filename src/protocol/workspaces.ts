@@ -1,5 +1,5 @@
 /** Worktrees that sessions have of their own, and what a session changed in its files. */
-import { z } from "zod";
+import * as z from "zod";
 
 /** `true` for a branch with a name of ours, or the branch's name: one that exists is checked out, another is made. */
 export const WorktreeRequest = z.union([

@@ -75,7 +75,7 @@ export async function openPlugged({ entries, base, logger, address, rendering }:
 
 /** An OpenCode client of our own surface. It can be had only while a daemon serves that surface, and says so else. */
 async function openClient(address: Address): Promise<unknown> {
-  const { createOpencodeClient } = await import("@opencode-ai/sdk");
+  const { createOpencodeClient } = await import("@opencode-ai/sdk/client");
   let client: ReturnType<typeof createOpencodeClient> | null = null;
   return new Proxy(
     {},

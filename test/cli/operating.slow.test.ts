@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { z } from "zod";
+import * as z from "zod";
 import { connect } from "../../src/sdk/index.ts";
 import { franca, serve } from "../support/daemon.ts";
 import { temporaryFolder } from "../support/folders.ts";

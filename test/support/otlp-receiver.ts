@@ -1,7 +1,7 @@
 /** A receiver of OTLP over HTTP with JSON that takes nothing but what the protocol allows. */
 import { createServer, type IncomingHttpHeaders } from "node:http";
 import { onTestFinished, vi } from "vitest";
-import { z } from "zod";
+import * as z from "zod";
 
 const Int64 = z.string().regex(/^-?\d+$/);
 const Nano = z.string().regex(/^(0|[1-9]\d{0,19})$/);

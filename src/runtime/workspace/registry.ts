@@ -4,7 +4,7 @@
  */
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { z } from "zod";
+import * as z from "zod";
 import { Worktree } from "../../protocol/workspaces.ts";
 
 const Entry = Worktree.extend({

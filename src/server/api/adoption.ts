@@ -2,7 +2,7 @@
  * Routes about conversations in the agents' own files. They need the person's own token: titles and folders of
  * everything the person ever asked an agent are nobody else's business.
  */
-import { z } from "zod";
+import * as z from "zod";
 import { defined } from "../../core/defined.ts";
 import { Adoption, AdoptRequest, Discovery } from "../../protocol/adoption.ts";
 import { defineRoute, json, type Route } from "../http/route.ts";

@@ -1,5 +1,5 @@
 /** Routes about what sessions changed in files, and about the git worktrees that were made for them. */
-import { z } from "zod";
+import * as z from "zod";
 import { RemovedWorktree, SessionDiff, WorktreeList } from "../../protocol/workspaces.ts";
 import { defineRoute, json, type Route, sessionOf } from "../http/route.ts";
 

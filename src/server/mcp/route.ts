@@ -4,7 +4,7 @@
  */
 import { randomUUID } from "node:crypto";
 import type { ServerResponse } from "node:http";
-import { z } from "zod";
+import * as z from "zod";
 import { INVALID_PARAMS, METHOD_NOT_FOUND } from "../../core/rpc.ts";
 import { ApiError } from "../../protocol/errors.ts";
 import { type Call, defineRoute, json, type Route, sent } from "../http/route.ts";

@@ -1,5 +1,5 @@
 /** The tools of the MCP endpoint, as a table: what each takes and what it does. Unknown fields are refused. */
-import { z } from "zod";
+import * as z from "zod";
 import { itemsText } from "../../core/items-text.ts";
 import { PermissionMode } from "../../protocol/events.ts";
 import { sessionId } from "../../protocol/ids.ts";

@@ -1,6 +1,6 @@
 /** Whether telemetry is sent, and where to: the config file first, then OpenTelemetry's own variables. */
 import { readFileSync } from "node:fs";
-import { z } from "zod";
+import * as z from "zod";
 import { decoded } from "../http/request.ts";
 
 /** What the config file may say. */
