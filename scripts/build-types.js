@@ -23,7 +23,7 @@ export async function writeTypes(dist) {
   // The whole is in the CommonJS file: an ES module can repeat it, the other way round it cannot.
   writeFileSync(join(dist, "sdk.d.cts"), await clientTypes(dist, descriptions));
   writeFileSync(join(dist, "sdk.d.ts"), 'export * from "./sdk.cjs";\n');
-  const small = await clientTypes(dist, {});
+  const small = await clientTypes(dist, null);
   removeUnreached(types);
   removeInnerComments(types);
   return small;
@@ -51,21 +51,28 @@ function removeInnerComments(types) {
   for (const name of readdirSync(types, { recursive: true, encoding: "utf8" })) {
     if (!name.endsWith(".d.ts") || /^(protocol|server)\//.test(name)) continue;
     const file = join(types, name);
-    writeFileSync(file, readFileSync(file, "utf8").replace(/^ *\/\*\*[\s\S]*?\*\/\n/gm, ""));
+    writeFileSync(file, withoutComments(readFileSync(file, "utf8")));
   }
 }
 
+const withoutComments = (text) => text.replace(/^ *\/\*\*[\s\S]*?\*\/\n/gm, "");
+
 const importsOf = (text) => [...text.matchAll(/(?:from |import\()"(\.[^"]+)"/g)].map(([, name]) => name);
 
+/** Without descriptions only the client itself keeps its comments. */
 async function clientTypes(dist, descriptions) {
   const protocol = await import(pathToFileURL(join(dist, "protocol.js")).href);
-  const printer = schemaPrinter(protocol, descriptions);
+  const printer = schemaPrinter(protocol, descriptions ?? {});
   const declared = new Map();
   for (const folder of CLIENT_FOLDERS) {
     const path = join(dist, "types", folder);
     for (const file of readdirSync(path).filter((name) => name.endsWith(".d.ts"))) {
       const source = parse(join(path, file));
-      for (const one of declarationsOf(source, printer)) declared.set(one.name, one);
+      const keepsComments = descriptions !== null || folder === "sdk";
+      for (const one of declarationsOf(source, printer)) {
+        const text = keepsComments ? one.text : withoutComments(one.text);
+        declared.set(one.name, { ...one, text });
+      }
     }
   }
   // A schema that only others use has no type of its own in the sources.
@@ -78,11 +85,12 @@ async function clientTypes(dist, descriptions) {
   const texts = [...declared.values()]
     .filter(({ name }) => needed.has(name))
     .map(({ name, text }) => (exported.has(name) ? `export ${text}` : text));
-  return [
+  const text = [
     "/** Franca's client. Generated from the sources by scripts/build-types.js. */",
     ...texts,
     "export {};\n",
   ].join("\n");
+  return descriptions === null ? text.replaceAll(/^ +/gm, "") : text;
 }
 
 const parse = (file) => ts.createSourceFile(file, readFileSync(file, "utf8"), ts.ScriptTarget.Latest, true);
@@ -93,7 +101,7 @@ function declarationsOf(source, printer) {
     const [only] = ts.isVariableStatement(node) ? node.declarationList.declarations : [node];
     if (only?.name === undefined || ts.isModuleDeclaration(node)) return [];
     const name = only.name.getText(source);
-    const isSchema = /\bz\.(infer|Zod)/.test(node.getText(source));
+    const isSchema = /\bz\.(infer|Zod)|\$brand</.test(node.getText(source));
     if (isSchema && !ts.isTypeAliasDeclaration(node)) return [];
     const text = isSchema ? printer.print(name) : plainText(node, source);
     return [{ name, text, uses: namesIn(text) }];

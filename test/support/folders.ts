@@ -6,6 +6,6 @@ import { onTestFinished } from "vitest";
 
 export function temporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "franca-test-"));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 }));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 }));
   return folder;
 }

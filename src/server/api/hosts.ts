@@ -7,7 +7,7 @@ const list = defineRoute({
   path: "/v1/hosts",
   doc: {
     id: "listHosts",
-    tag: "About",
+    tag: "Daemon",
     summary: "List hosts",
     description:
       "Daemons that share their log on Postgres (`--store postgres`), those that are gone too. With another store the " +

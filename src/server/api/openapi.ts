@@ -29,6 +29,7 @@ const TAGS: Readonly<Record<string, string>> = {
   Turns: "Prompts and what comes of them. A turn is everything from a prompt until the session is idle again.",
   Requests: "Permissions and questions that an agent waits for.",
   Events: "What happened, from any point on, and live.",
+  Adoption: "Conversations that agents keep in files of their own: list them, import them.",
   Agents: "Which agents there are and what they offer.",
   MCP: "Franca as a server of the Model Context Protocol.",
   Trust: "Folders whose settings, hooks, plugins and MCP servers agents may use.",
