@@ -333,6 +333,11 @@ describe.skipIf(program === undefined)("opencode", () => {
     await turn(lab.sessions, begun.id, "remember a word");
     const into = { id: session(`${begun.id}-fork`), directory: begun.directory };
     await lab.sessions.fork(begun.id, into.id);
+    const copied = await wholeLog(lab.sessions, into.id);
+    expect([...texts(copied, "user"), ...texts(copied, "assistant")]).toEqual([
+      "remember a word",
+      "The word is heron.",
+    ]);
     const events = await turn(lab.sessions, into.id, "which word?");
     expect(spoken(events)).toBe("It was heron.");
     expect(texts(events, "user")).toEqual(["which word?"]);

@@ -1,6 +1,7 @@
 /** What tests with real agents ask of a session's events. */
 import type { Adapter } from "../../src/core/adapter.ts";
 import { convertLines } from "../../src/core/convert.ts";
+import { COPIED } from "../../src/core/copied-history.ts";
 import { recordedFrom } from "../../src/dialects/recording.ts";
 import type { EventOf, UniversalEvent } from "../../src/protocol/events.ts";
 import type { SessionId } from "../../src/protocol/ids.ts";
@@ -66,7 +67,8 @@ export async function soundness(sessions: Sessions, id: SessionId, adapter: Adap
   return {
     violations: lint(universal, log),
     unparsed: log.filter(({ type }) => type === "agent.unparsed").length,
-    told: story(log),
+    // What a fork copied from its origin is in no line of its own agent.
+    told: story(log.filter(({ cause }) => cause?.rule !== COPIED)),
     converted: story(
       convertLines(
         adapter,
