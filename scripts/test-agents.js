@@ -25,7 +25,8 @@ ensureBuilt();
 
 const names = wanted.length > 0 ? wanted : Object.keys(agents).filter(hasTests);
 const env = Object.fromEntries(names.map((name) => [variable(name), installed(name)]));
-const files = names.map((name) => `test/agents/${name}`);
+// Without names also what is about several of them.
+const files = wanted.length > 0 ? wanted.map((name) => `test/agents/${name}`) : ["test/agents"];
 process.exitCode = runTests([...files, ...passed], { name: "agents", config: "vitest.agents.config.ts", env });
 
 function hasTests(name) {
