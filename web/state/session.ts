@@ -233,8 +233,18 @@ async function readNew(opened: Following): Promise<void> {
   }
 }
 
-/** Loads older events: a page, or everything that a page may hold. */
-export async function loadEarlier(store: SessionStore, { all }: { readonly all: boolean }): Promise<void> {
+/** Pages of older events that are on their way. */
+const loading = new WeakMap<SessionStore, Promise<void>>();
+
+/** Loads older events: a page, or everything that a page may hold. Who scrolls and clicks gets one page, not two. */
+export function loadEarlier(store: SessionStore, { all }: { readonly all: boolean }): Promise<void> {
+  if (all) return readEarlier(store, { all });
+  const page = loading.get(store) ?? readEarlier(store, { all }).finally(() => loading.delete(store));
+  loading.set(store, page);
+  return page;
+}
+
+async function readEarlier(store: SessionStore, { all }: { readonly all: boolean }): Promise<void> {
   if (!store.hasEarlier.value || store.kind !== "session") return;
   const first = store.events[0]?.sequence ?? 1;
   const room = MOST_EVENTS - store.events.length;
