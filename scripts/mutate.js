@@ -48,7 +48,7 @@ export const mutants = [
   {
     bug: "begins a second turn inside the open one",
     file: "src/core/reports.ts",
-    from: "if (turn.end === null || turn.abortedAt !== null) return;",
+    from: "if (turn.end === null || turn.stop !== null) return;",
     to: "",
   },
   {
@@ -60,8 +60,8 @@ export const mutants = [
   {
     bug: "never stops an agent that ignores the abort",
     file: "src/core/clock.ts",
-    from: "    stopAgent(state, out);\n    return;",
-    to: "    return;",
+    from: "if (turn.shell === null) stopAgent(state, out);",
+    to: "",
   },
   {
     bug: "runs the next prompt while the stopped agent is still dying",

@@ -30,3 +30,13 @@ test("every hand-made bug is listed", () => {
   expect(bugs.length).toBeGreaterThanOrEqual(10);
   for (const bug of bugs) expect(page).toContain(bug);
 });
+
+test("every text that a hand-made bug replaces is there once", () => {
+  const source = `${read("scripts/mutate.js")}${read("scripts/broken-builds.js")}`;
+  const bugs = [...source.matchAll(/file: "([^"]+)",\s+from: (?:'([^']+)'|("[^\n]+")),\n/g)];
+  expect(bugs.length).toBe([...source.matchAll(/^ {4}bug: "/gm)].length);
+  for (const [, file = "", single, double = '""'] of bugs) {
+    const text: string = single?.replaceAll("\\n", "\n") ?? JSON.parse(double);
+    expect([file, text, read(file).split(text).length - 1]).toEqual([file, text, 1]);
+  }
+});
