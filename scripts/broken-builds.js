@@ -11,7 +11,7 @@ import { bundle } from "./bundle.js";
 import { ensureBuilt, ensureInstalled, root, tryRun } from "./ensure.js";
 
 /** So many plans may hold before a bug counts as missed. */
-const SEEDS = 12;
+const SEEDS = 40;
 /** Shorter than usual: some of the bugs keep a session from ever coming to rest. */
 const SETTLE_MS = 15_000;
 const REPORT = "broken-builds";

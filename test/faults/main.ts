@@ -52,7 +52,7 @@ async function main(): Promise<number> {
   }
   report({ name: values.report, count: tried, failures, seconds: Math.round((Date.now() - began) / 1000) });
   const [worst] = failures;
-  if (worst === undefined || (await holdsAgain(failures, run))) return 0;
+  if (worst === undefined || (!values["until-broken"] && (await holdsAgain(failures, run)))) return 0;
   for (const { promise, what } of worst.found.slice(0, 10)) console.log(`  ${promise}: ${what}`);
   if (!values["no-shrink"] && !values["until-broken"]) await printSmallest(worst.plan, run);
   console.log(`again: npm run test:faults -- --seed ${worst.plan.seed}`);
