@@ -10,17 +10,18 @@ const SILENCE_MS = 3_000;
 
 const NO_PROMPT = 'There is no prompt. Try: franca run "What does this project do?"';
 
-export async function promptText(words: readonly string[]): Promise<string> {
+/** `hint`: what else may be wrong when there is no prompt. */
+export async function promptText(words: readonly string[], { hint = NO_PROMPT } = {}): Promise<string> {
   const given = words.join(" ").trim();
   const wantsInput = given === "" || given === "-";
-  if (wantsInput && process.stdin.isTTY) throw new UsageError(NO_PROMPT);
+  if (wantsInput && process.stdin.isTTY) throw new UsageError(hint);
   const input = wantsInput
     ? await readInput({ silenceMs: null })
     : isPiped()
       ? await readInput({ silenceMs: SILENCE_MS })
       : "";
   const text = [wantsInput ? "" : given, input].filter((part) => part !== "").join("\n\n");
-  if (text === "") throw new UsageError(NO_PROMPT);
+  if (text === "") throw new UsageError(hint);
   return text;
 }
 

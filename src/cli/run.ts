@@ -112,10 +112,16 @@ function parseUrl(text: string): string {
   throw new InvalidArgumentError("It must be an address like http://127.0.0.1:8000.");
 }
 
+/** Without `--` the first word of a prompt is taken for the branch. */
+const branchHint = ({ worktree }: RunFlags): string | undefined =>
+  typeof worktree === "string"
+    ? `There is no prompt: --worktree took "${worktree}" for its branch. Write -- before the prompt.`
+    : undefined;
+
 async function run(words: readonly string[], given: RunFlags): Promise<void> {
   const flags = { ...given, ...defined({ agent: namedAgent(given) }) };
   const attachments = attachmentsFrom(flags);
-  const prompt = await promptText(words);
+  const prompt = await promptText(words, defined({ hint: branchHint(flags) }));
   const settings = await loadSettings({ flags: { ...flags }, env: process.env });
   const format = flags.json === true ? JSON_RESULT : flags.format;
   const output = await openFormat(format, {
