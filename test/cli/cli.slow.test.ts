@@ -33,6 +33,8 @@ test("version and help come at once; a wrong word is wrong usage", async () => {
   expect(runHelp.stdout).toContain("Examples:");
   expect([wrong.code, flag.code, nothing.code]).toEqual([2, 2, 2]);
   expect(nothing.stderr).toContain("There is no prompt");
+  const branch = await franca(["run", "--worktree", "hi"], { home });
+  expect(branch.stderr).toContain('--worktree took "hi" for its branch. Write -- before the prompt.');
 });
 
 test("run, without a daemon: the answer on standard output, the rest beside it, and an exit code", async () => {

@@ -66,7 +66,6 @@ const rows: readonly (readonly [string, number, RegExp])[] = [
   ["run --agent", USAGE, /option '-a, --agent <agent>' argument missing/],
   ["run -a nobody hi", FAILED, /nobody.*\(unsupported_agent\)/],
   ["run -a claude hi", FAILED, /is not installed.*franca agents install claude.*\(agent_not_installed\)/],
-  ["run --worktree hi", USAGE, /There is no prompt: --worktree took "hi" for its branch. Write -- before the prompt/],
   ["run --format html hi", USAGE, /--format html is not known. It takes text, universal, opencode/],
   ["run --permission-mode yolo hi", USAGE, /'yolo' is invalid. Allowed choices are/],
   ["run --auto-approve --deny hi", USAGE, /'--auto-approve' cannot be used with option '--deny'/],
