@@ -16,8 +16,18 @@ const dist = join(root, "dist");
 const OLD_CHUNK_MS = 3_600_000;
 
 // Few modules to open make a quick start, so most packages are bundled. These are not: native code, packages that
-// load files beside themselves, and the model SDKs, which only the builtin agent loads.
-const external = ["@photostructure/sqlite", "postgres", "ai", "@ai-sdk/*", "jiti", "esbuild", "vitest"];
+// load files beside themselves, the model SDKs, which only the builtin agent loads, and what few commands load late.
+const external = [
+  "@photostructure/sqlite",
+  "postgres",
+  "ai",
+  "@ai-sdk/*",
+  "jiti",
+  "esbuild",
+  "vitest",
+  "@opencode-ai/sdk",
+  "@clack/prompts",
+];
 
 // Bundled CommonJS packages call `require` for Node's own modules.
 const requireBanner =

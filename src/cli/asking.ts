@@ -1,5 +1,6 @@
 /** The questions on the screen. Loaded only when an agent asks something and a person is there. */
 
+import { isCancel, multiselect, select, selectKey, text } from "@clack/prompts";
 import { defined } from "../core/defined.ts";
 import { visible } from "../core/visible.ts";
 import {
@@ -12,7 +13,6 @@ import {
 } from "../projections/text/index.ts";
 import type { PermissionReply } from "../protocol/commands.ts";
 import type { Question, QuestionRequest } from "../protocol/events.ts";
-import { isCancel, multiselect, select, selectKey, text } from "./prompts.ts";
 
 /** Null when the request was answered elsewhere, `cancelled` when the person pressed Ctrl-C. */
 export type Asked<T> = T | null | "cancelled";

@@ -231,7 +231,7 @@ function indent(text: string, error: string | null): string {
 /** A name, `all` or `none`. Without a terminal nothing is removed. */
 async function choose(results: readonly Result[], { json }: Flags): Promise<string> {
   if (json === true || !(process.stdin.isTTY && process.stderr.isTTY)) return "all";
-  const { isCancel, select } = await import("./prompts.ts");
+  const { isCancel, select } = await import("@clack/prompts");
   const answer = await select<string>({
     message: "Which one to keep? The worktrees of the others are removed, with what is in them.",
     options: [

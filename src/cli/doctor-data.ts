@@ -18,7 +18,7 @@ async function confirmed(number: number): Promise<boolean> {
     process.stderr.write("storage: add --yes to repair what can be repaired\n");
     return false;
   }
-  const { confirm } = await import("./prompts.ts");
+  const { confirm } = await import("@clack/prompts");
   const answer = await confirm({
     message: `Repair ${number === 1 ? "what can be repaired" : `${number} of these`}? No event is lost by it.`,
     initialValue: false,

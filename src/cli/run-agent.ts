@@ -33,7 +33,7 @@ export async function agentFor({ door, configured, data, canAsk, say }: AgentQue
 }
 
 async function askAgent(ready: readonly AgentSummary[], { data }: { data: string }): Promise<string> {
-  const { isCancel, select } = await import("./prompts.ts");
+  const { isCancel, select } = await import("@clack/prompts");
   const agent = await select<string>({
     message: "Which agent? The choice is remembered; --agent overrides it.",
     options: ready.map(({ id, name, version }) => ({

@@ -223,7 +223,7 @@ async function confirmPrune(number: number): Promise<void> {
   if (!(process.stdin.isTTY && process.stderr.isTTY)) {
     throw new UsageError(`${count(number)} would be deleted: add --yes to do it, or --dry-run to see which.`);
   }
-  const { confirm } = await import("./prompts.ts");
+  const { confirm } = await import("@clack/prompts");
   const answer = await confirm({
     message: `Delete ${count(number)} and all their events?`,
     initialValue: false,

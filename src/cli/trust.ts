@@ -78,7 +78,7 @@ export async function settleTrust({ door, agent, directory, trust }: TrustQuesti
 }
 
 async function confirmTrust(directory: string): Promise<boolean> {
-  const { confirm } = await import("./prompts.ts");
+  const { confirm } = await import("@clack/prompts");
   const answer = await confirm({
     message:
       `Trust the files in ${clean(directory)}?\n` +
