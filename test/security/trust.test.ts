@@ -124,7 +124,10 @@ test("files are served from sessions' directories and trusted ones only, and git
   run("config", "core.fsmonitor", `touch ${marker}; false`);
   const ask = async (path: string) =>
     fetch(`${url}/opencode${path}${path.includes("?") ? "&" : "?"}directory=${project}`);
-  const routes = ["/file?path=.", "/file/content?path=secret.txt", "/find?pattern=canary", "/find/file?query=secret"];
+  const routes = [
+    ...["/file?path=.", "/file/content?path=secret.txt", "/find?pattern=canary", "/find/file?query=secret"],
+    ...["/api/fs/list", "/api/fs/find?query=secret", "/api/fs/read/secret.txt"],
+  ];
   for (const route of routes) {
     const answer = await ask(route);
     expect([route, answer.status]).toEqual([route, 403]);

@@ -161,6 +161,8 @@ async function admit(
   const method = incoming.method ?? "GET";
   outgoing.setHeader("x-content-type-options", "nosniff");
   outgoing.setHeader("cross-origin-resource-policy", "same-origin");
+  // Whatever a route sends, an agent's file among it: opened as a page it runs nothing. The inspector has its own.
+  if (!isStatic(c.req.path)) outgoing.setHeader("content-security-policy", "sandbox; default-src 'none'");
   if (isLoopback(door.host)) checkHost(host);
   if (origin !== undefined && originAllowed(origin, { allowed: door.corsOrigins })) {
     allowOrigin(outgoing, origin);

@@ -32,14 +32,17 @@ export const fileRoutes: readonly OpenCodeRoute[] = [
   { method: "GET", path: "/find/symbol", partial: "Always empty: there are no language servers.", handle: noSymbols },
 ];
 
-function wanted({ query }: OpenCodeCall, name: string): string {
+export function wanted({ query }: OpenCodeCall, name: string): string {
   const value = query[name];
   if (value !== undefined) return value;
   throw new ApiError("invalid_request", `The query has no \`${name}\`.`);
 }
 
 /** The path inside the directory, with links resolved; what leads outside is refused. */
-async function inside(call: OpenCodeCall, path: string): Promise<{ readonly base: string; readonly path: string }> {
+export async function inside(
+  call: OpenCodeCall,
+  path: string,
+): Promise<{ readonly base: string; readonly path: string }> {
   const base = await servedDirectory(call);
   const real = await realpath(resolve(base, path)).catch(() => {
     throw new ApiError("not_found", `${path} does not exist.`);
@@ -49,42 +52,67 @@ async function inside(call: OpenCodeCall, path: string): Promise<{ readonly base
 }
 
 async function listFiles(call: OpenCodeCall): Promise<OpenCodeAnswer> {
-  const { base, path } = await inside(call, call.query.path ?? ".");
-  if (!(await stat(path)).isDirectory())
-    throw new ApiError("invalid_request", `${call.query.path} is not a directory.`);
-  const entries = await readdir(path, { withFileTypes: true });
+  const { base, path, entries } = await entriesOf(call);
   return json(
-    entries
-      .slice(0, MAX_ENTRIES)
-      .map((entry) => {
-        const absolute = join(path, entry.name);
-        const type = entry.isDirectory() ? ("directory" as const) : ("file" as const);
-        return { name: entry.name, path: relative(base, absolute), absolute, type, ignored: isIgnored(entry.name) };
-      })
-      .sort((one, other) => one.type.localeCompare(other.type) || one.name.localeCompare(other.name)),
+    entries.map(({ name, isFolder }) => {
+      const absolute = join(path, name);
+      const type = isFolder ? ("directory" as const) : ("file" as const);
+      return { name, path: relative(base, absolute), absolute, type, ignored: isIgnored(name) };
+    }),
   );
 }
 
+/** What is in the folder that a request names: folders first, by name. */
+export async function entriesOf(call: OpenCodeCall): Promise<{
+  readonly base: string;
+  readonly path: string;
+  readonly entries: readonly { readonly name: string; readonly isFolder: boolean }[];
+}> {
+  const { base, path } = await inside(call, call.query.path ?? ".");
+  if (!(await stat(path)).isDirectory())
+    throw new ApiError("invalid_request", `${call.query.path} is not a directory.`);
+  const entries = (await readdir(path, { withFileTypes: true }))
+    .slice(0, MAX_ENTRIES)
+    .map((entry) => ({ name: entry.name, isFolder: entry.isDirectory() }))
+    .sort((one, other) => Number(other.isFolder) - Number(one.isFolder) || one.name.localeCompare(other.name));
+  return { base, path, entries };
+}
+
 async function readContent(call: OpenCodeCall): Promise<OpenCodeAnswer> {
-  const asked = wanted(call, "path");
-  const found = await inside(call, asked).catch((error: unknown) => {
+  const found = await bytesOf(call, wanted(call, "path")).catch((error: unknown) => {
     if (hasCode(error, "not_found")) return null;
     throw error;
   });
   // As OpenCode: a file that is not there is an empty one, and what is around a text is left out.
   if (found === null) return json({ type: "text", content: "" });
-  const { path } = found;
+  const { bytes, mime: mimeType, isText } = found;
+  if (isText) return json({ type: "text", content: bytes.toString("utf8").trim() });
+  return json({ type: "binary", content: bytes.toString("base64"), encoding: "base64", mimeType });
+}
+
+export interface FileBytes {
+  readonly bytes: Buffer<ArrayBuffer>;
+  readonly mime: string;
+  readonly isText: boolean;
+}
+
+export async function bytesOf(call: OpenCodeCall, asked: string): Promise<FileBytes> {
+  const { path } = await inside(call, asked);
   const about = await stat(path);
   if (!about.isFile()) throw new ApiError("invalid_request", `${asked} is not a file.`);
   if (about.size > MAX_FILE_BYTES)
     throw new ApiError("invalid_request", `${asked} is larger than ${MAX_FILE_BYTES} bytes.`);
   const bytes = await readFile(path);
-  if (!bytes.subarray(0, 8_000).includes(0)) return json({ type: "text", content: bytes.toString("utf8").trim() });
-  const mimeType = mediaTypes[extname(path).toLowerCase()] ?? "application/octet-stream";
-  return json({ type: "binary", content: bytes.toString("base64"), encoding: "base64", mimeType });
+  const mime = mediaTypes[extname(path).toLowerCase()] ?? "application/octet-stream";
+  return { bytes, mime, isText: !bytes.subarray(0, 8_000).includes(0) };
 }
 
 async function findFiles(call: OpenCodeCall): Promise<OpenCodeAnswer> {
+  return json((await foundFiles(call)).map(({ path, isFolder }) => (isFolder ? `${path}/` : path)));
+}
+
+/** Files and folders whose path has the letters of `query`: the closest to its end first. */
+export async function foundFiles(call: OpenCodeCall): Promise<readonly Entry[]> {
   const query = wanted(call, "query");
   const { base } = await inside(call, ".");
   const { dirs, type, limit } = call.query;
@@ -93,15 +121,16 @@ async function findFiles(call: OpenCodeCall): Promise<OpenCodeAnswer> {
   const lower = query.toLowerCase();
   const most = Math.min(Number(limit ?? MAX_FOUND) || MAX_FOUND, 1_000);
   const folders = type === "directory" || (type === undefined && dirs !== "false");
-  const found: string[] = [];
+  const found: Entry[] = [];
   for await (const entry of walk(base)) {
     if (entry.isFolder ? !folders : type === "directory") continue;
-    if (matches(entry.path, lower)) found.push(entry.isFolder ? `${entry.path}/` : entry.path);
+    if (matches(entry.path, lower)) found.push(entry);
   }
   const name = lower.slice(lower.lastIndexOf("/") + 1);
-  const ranked = found.map((path) => ({ path, rank: path.length - path.toLowerCase().lastIndexOf(name) }));
-  ranked.sort((one, other) => one.rank - other.rank || one.path.localeCompare(other.path));
-  return json(ranked.slice(0, most).map(({ path }) => path));
+  const rank = ({ path }: Entry): number => path.length - path.toLowerCase().lastIndexOf(name);
+  const ranked = found.map((entry) => ({ entry, rank: rank(entry) }));
+  ranked.sort((one, other) => one.rank - other.rank || one.entry.path.localeCompare(other.entry.path));
+  return ranked.slice(0, most).map(({ entry }) => entry);
 }
 
 /** The letters of the query, in lower case, in their order, anywhere: one pass over the path. */

@@ -12,6 +12,7 @@ import { watchDeletions } from "./deletions.ts";
 import { document } from "./document.ts";
 import { eventRoutes, openEventStreams } from "./events.ts";
 import { fileRoutes } from "./files.ts";
+import { nextFileRoutes } from "./next-files.ts";
 import { nextSessionRoutes } from "./next-sessions.ts";
 import { tableOf } from "./operations.ts";
 import { openPassThrough, type PassThrough } from "./pass-through.ts";
@@ -57,6 +58,7 @@ export const openCodeRoutes: readonly OpenCodeRoute[] = [
   ...permissionRoutes,
   ...serverInfoRoutes,
   ...fileRoutes,
+  ...nextFileRoutes,
   ...tuiRoutes,
   ...nextSessionRoutes,
 ];
@@ -124,10 +126,12 @@ async function answer(c: Context<Environment>, route: Answered, context: OpenCod
   const { incoming, outgoing } = c.env;
   const query = c.req.query();
   const params: Readonly<Record<string, string>> = c.req.param();
+  const operation = "operation" in route ? route.operation : `${route.method} ${route.path}`;
   const call: OpenCodeCall = {
     ...context,
     params,
     query,
+    rest: restOf(incoming.url ?? "", operation),
     directory: directoryOf({ query, headers: incoming.headers }),
     agent: params.scope?.slice(1) ?? context.sessions.defaultAgent() ?? MOCK,
     incoming,
@@ -135,16 +139,14 @@ async function answer(c: Context<Environment>, route: Answered, context: OpenCod
     body: (schema) => readBody(incoming, schema, { maxBytes: context.maxBodyBytes }),
   };
   try {
-    const operation = "operation" in route ? route.operation : `${route.method} ${route.path}`;
-    const request = { operation, hasOwn: route.handle !== null, rest: restOf(incoming.url ?? "", operation) };
-    const passed = await call.passThrough.pass(call, request);
+    const passed = await call.passThrough.pass(call, { operation, hasOwn: route.handle !== null });
     if (passed !== null) return passed;
     if (route.handle === null) return notImplemented(`${operation} needs OpenCode's own server.`);
     return await toResponse(await route.handle(call));
   } catch (error) {
     const known = asApiError(error, { logger: context.logger, path: c.req.path });
     if (outgoing.headersSent) return RESPONSE_ALREADY_SENT;
-    const isNext = ("operation" in route ? route.operation : route.path).includes("/api/");
+    const isNext = operation.includes("/api/");
     const { status, body } = isNext ? nextErrorBody(known, params) : errorBody(known, params);
     return respond(status, body);
   }
@@ -157,6 +159,7 @@ async function toResponse(given: OpenCodeAnswer): Promise<Response> {
     return new Response(await bodyOf(given.pieces), {
       headers: { "content-type": "application/json", ...given.headers },
     });
+  if ("bytes" in given) return new Response(given.bytes, { headers: { "content-type": given.mime } });
   return respond(given.status ?? 200, given.json);
 }
 

@@ -10,13 +10,12 @@ type Named = Pick<OpenCodeCall, "params" | "query" | "directory">;
 const SEGMENT = /^[\w.@:+-]{1,200}$/;
 
 /** The path with its parameters filled in, and the query without what says who and where. */
-export function targetOf({ params, query, directory }: Named, path: string, rest: string): string {
+export function targetOf({ params, query, directory }: Named, path: string): string {
   const filled = path
     .split("/")
     .map((segment) => {
       const [, name] = /^\{(\w+)\}$/.exec(segment) ?? [];
-      if (name !== undefined) return encodeURIComponent(checked(params[name] ?? ""));
-      return segment === "*" ? restOf(rest) : segment;
+      return name === undefined ? segment : encodeURIComponent(checked(params[name] ?? ""));
     })
     .join("/");
   const search = new URLSearchParams();
@@ -28,17 +27,6 @@ export function targetOf({ params, query, directory }: Named, path: string, rest
 function checked(value: string): string {
   if (SEGMENT.test(value) && !/^\.+$/.test(value)) return value;
   throw new ApiError("invalid_request", `${JSON.stringify(value.slice(0, 100))} is no name that a path may hold.`);
-}
-
-/** A file below the directory: each name by itself, none of them a way upwards. */
-function restOf(rest: string): string {
-  const names = rest.split("/").map((name) => decodeURIComponent(name));
-  const isName = (name: string): boolean => name !== "" && !/^\.+$/.test(name) && !/[/\\\0]/.test(name);
-  if (names.every(isName)) return names.map(encodeURIComponent).join("/");
-  throw new ApiError(
-    "invalid_request",
-    "A path names files below the directory, without `..` and without encoded slashes.",
-  );
 }
 
 const isPlace = (name: string): boolean =>

@@ -30,8 +30,6 @@ export interface PassedRequest {
   readonly operation: string;
   /** Whether Franca has an answer of its own for where there is no such server. */
   readonly hasOwn: boolean;
-  /** What stands for `*` in the path, as it was sent. */
-  readonly rest: string;
 }
 
 export interface PassThroughOptions {
@@ -55,7 +53,7 @@ export function openPassThrough({ sessions, logger, announce }: PassThroughOptio
   return {
     server,
     tickets,
-    async pass(call, { operation, hasOwn, rest }) {
+    async pass(call, { operation, hasOwn }) {
       const rule = passed[operation];
       if (rule === undefined) return null;
       const asked = rule.when === "always" || call.agent === AGENT || (rule.when === "running" && isRunning());
@@ -66,7 +64,7 @@ export function openPassThrough({ sessions, logger, announce }: PassThroughOptio
         checkBody(body, call);
         const target = { ...call, directory };
         const [method = "", path = ""] = operation.split(" ");
-        const url = targetOf(target, path, rest);
+        const url = targetOf(target, path);
         const answer = await ask(await server(directory), { method, url, body, logger });
         return await shown(answer, { operation, secret: rule.secret === true, tickets });
       } catch (error) {

@@ -27,6 +27,8 @@ export interface OpenCodeContext extends ServerContext {
 export interface OpenCodeCall extends OpenCodeContext {
   readonly params: Readonly<Record<string, string>>;
   readonly query: Readonly<Record<string, string>>;
+  /** What stands for `*` in the path, as it was sent. */
+  readonly rest: string;
   readonly directory: string;
   /** The agent that a session without a model gets: the daemon's, or the one named in the address. */
   readonly agent: string;
@@ -35,8 +37,9 @@ export interface OpenCodeCall extends OpenCodeContext {
   readonly body: <Schema extends z.ZodType>(schema: Schema) => Promise<z.infer<Schema>>;
 }
 
-/** What a handler gives: a value to send as JSON, JSON in pieces, nothing (204), or the word that it has answered. */
+/** What a handler gives: JSON, JSON in pieces, a file, nothing (204), or the word that it has answered. */
 export type OpenCodeAnswer =
+  | { readonly bytes: Uint8Array<ArrayBuffer>; readonly mime: string }
   | { readonly json: unknown; readonly status?: number }
   | { readonly pieces: AsyncIterable<string>; readonly headers?: Readonly<Record<string, string>> }
   | "empty"

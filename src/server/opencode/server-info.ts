@@ -159,7 +159,7 @@ async function log(call: OpenCodeCall): Promise<OpenCodeAnswer> {
 }
 
 const location = (directory: string) => ({ directory, project: { id: projectId(directory), directory } });
-const located = ({ directory }: OpenCodeCall, data: readonly unknown[]): OpenCodeAnswer =>
+export const located = ({ directory }: OpenCodeCall, data: readonly unknown[]): OpenCodeAnswer =>
   json({ location: location(directory), data });
 
 const request = { headers: {}, body: {} };

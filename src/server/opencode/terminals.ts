@@ -40,7 +40,7 @@ export async function connectTerminal(
   const query = Object.fromEntries(new URL(url, "http://localhost").searchParams);
   const given = directoryOf({ query, headers: incoming.headers });
   const directory = trustedDirectory({ directory: given, sessions: context.sessions });
-  const target = targetOf({ params: { ptyID }, query, directory }, path, "");
+  const target = targetOf({ params: { ptyID }, query, directory }, path);
   const server = await passThrough.server(directory);
   const { hostname, port } = new URL(server.url);
   const upstream = connect({ host: hostname, port: Number(port) }, () => {

@@ -306,6 +306,32 @@ describe("the rest", () => {
     const { body: found } = await api.get("/find?pattern=need.e");
     expect(found).toHaveLength(1);
     expect(found[0]).toMatchObject({ path: { text: "src/needle.txt" }, line_number: 2 });
+    const needle = { path: "src/needle.txt", type: "file" };
+    const located = { location: { directory, project: { directory } } };
+    expect((await api.get("/api/fs/find?query=needle.t")).body).toMatchObject({ ...located, data: [needle] });
+    expect((await api.get("/api/fs/list?path=src")).body).toMatchObject({
+      ...located,
+      data: [{ path: "src/link", type: "file" }, needle],
+    });
+    expect((await api.get("/api/fs/list")).body.data[0]).toEqual({ path: "src/", type: "directory" });
+    expect((await api.get("/api/fs/find")).status).toBe(400);
+    expect((await api.get("/api/fs/read/src/link/hostname")).status).toBe(400);
+    expect((await api.get("/api/fs/read/src/nothing")).status).toBe(404);
+  });
+
+  test("a file that an agent wrote is never a page of this address", async () => {
+    const { base, directory } = await openSurface();
+    const script = "<script>fetch('/v1/sessions')</script>";
+    writeFileSync(join(directory, "page.html"), `<!doctype html>${script}`);
+    writeFileSync(join(directory, "picture.svg"), `<svg xmlns="http://www.w3.org/2000/svg">${script}</svg>`);
+    for (const name of ["page.html", "picture.svg"]) {
+      const answer = await fetch(`${base}/api/fs/read/${name}?directory=${encodeURIComponent(directory)}`);
+      expect(answer.status).toBe(200);
+      expect(await answer.text()).toContain(script);
+      expect(answer.headers.get("content-type")).toBe("text/plain; charset=utf-8");
+      expect(answer.headers.get("x-content-type-options")).toBe("nosniff");
+      expect(answer.headers.get("content-security-policy")).toBe("sandbox; default-src 'none'");
+    }
   });
 
   test("every operation of OpenCode's document answers, and never with a page or a fake success", async () => {
