@@ -100,9 +100,13 @@ async function follow(from: Client): Promise<void> {
   for (let delay = FIRST_DELAY_MS; ; delay = Math.min(LONGEST_DELAY_MS, delay * 2)) {
     stream = new AbortController();
     try {
+      let since = performance.now();
       for await (const { event } of from.events({ signal: stream.signal })) {
         delay = FIRST_DELAY_MS;
         push(event);
+        if (performance.now() - since < SLICE_MS) continue;
+        await letOthersRun();
+        since = performance.now();
       }
     } catch (error) {
       if (error instanceof ApiError && error.status === 401) return logOut();
@@ -133,16 +137,47 @@ function pause(ms: number): Promise<void> {
   });
 }
 
+/** Reading and applying events takes no longer than this at a time: a key that is pressed meanwhile comes next. */
+const SLICE_MS = 6;
+const channel = new MessageChannel();
+const resumes: (() => void)[] = [];
+channel.port1.onmessage = () => resumes.shift()?.();
+
+function letOthersRun(): Promise<void> {
+  return new Promise((resolve) => {
+    resumes.push(resolve);
+    channel.port2.postMessage(null);
+  });
+}
+
 let waiting: UniversalEvent[] = [];
+let isScheduled = false;
 
 /** Once per frame, however many come: a page that draws every delta of a flood does nothing else. */
 function push(event: UniversalEvent): void {
   waiting.push(event);
-  if (waiting.length > 1) return;
-  if (document.hidden) setTimeout(flush, HIDDEN_MS);
-  else if (restMs < FRAME_MS) requestAnimationFrame(flush);
-  else setTimeout(() => requestAnimationFrame(flush), restMs);
+  if (!isScheduled) schedule();
 }
+
+let timer: ReturnType<typeof setTimeout> | undefined;
+let frame = 0;
+
+function schedule(): void {
+  isScheduled = true;
+  const atFrame = (): void => {
+    frame = requestAnimationFrame(flush);
+  };
+  if (document.hidden) timer = setTimeout(flush, HIDDEN_MS);
+  else if (restMs < FRAME_MS) atFrame();
+  else timer = setTimeout(atFrame, restMs);
+}
+
+// A frame that was asked for does not come once the page is hidden.
+document.addEventListener("visibilitychange", () => {
+  clearTimeout(timer);
+  cancelAnimationFrame(frame);
+  if (waiting.length > 0) schedule();
+});
 
 /** Frames do not come while nobody looks, but the number in the title is still wanted. */
 const HIDDEN_MS = 250;
@@ -150,15 +185,23 @@ const FRAME_MS = 16;
 const LONGEST_REST_MS = 100;
 /** Drawing takes half of the time at most: the rest belongs to typing and scrolling. */
 const REST = 1;
+/** So many events are applied between two looks at the clock. */
+const PORTION = 500;
 let restMs = 0;
 
 function flush(): void {
   const startedAt = performance.now();
-  const events = waiting;
-  waiting = [];
-  for (const { took } of consumers) took(events);
+  let applied = 0;
+  while (applied < waiting.length && (applied === 0 || performance.now() - startedAt < SLICE_MS)) {
+    const events = waiting.slice(applied, applied + PORTION);
+    for (const { took } of consumers) took(events);
+    applied += events.length;
+  }
+  waiting = waiting.slice(applied);
   // After what follows from it was drawn.
   setTimeout(() => {
     restMs = Math.min(LONGEST_REST_MS, (performance.now() - startedAt) * REST);
+    isScheduled = false;
+    if (waiting.length > 0) schedule();
   });
 }

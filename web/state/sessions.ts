@@ -94,12 +94,19 @@ let refreshing = false;
 function took(events: readonly UniversalEvent[]): void {
   const next = new Map(rows.value);
   let isUnknown = false;
+  const apply = (event: UniversalEvent): void => {
+    const row = next.get(event.session_id);
+    if (row === undefined) isUnknown = true;
+    else if (event.sequence > row.lastSequence) next.set(event.session_id, changed(row, event));
+  };
+  // Of many deltas a row shows only when the last one came.
+  const deltas = new Map<string, UniversalEvent>();
   batch(() => {
     for (const event of events) {
-      const row = next.get(event.session_id);
-      if (row === undefined) isUnknown = true;
-      else if (event.sequence > row.lastSequence) next.set(event.session_id, changed(row, event));
+      if (event.type === "item.delta") deltas.set(event.session_id, event);
+      else apply(event);
     }
+    for (const event of deltas.values()) apply(event);
     update(next);
   });
   if (!isUnknown || refreshing) return;

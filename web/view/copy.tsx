@@ -10,14 +10,15 @@ export function CopyButton({
   what,
   label,
 }: {
-  readonly text: string;
+  /** A function where the text is long and seldom wanted. */
+  readonly text: string | (() => string);
   readonly what: string;
   readonly label?: string;
 }) {
   const done = useSignal(false);
   const copy = async (event: Event): Promise<void> => {
     event.stopPropagation();
-    await navigator.clipboard.writeText(text);
+    await navigator.clipboard.writeText(typeof text === "string" ? text : text());
     done.value = true;
     say(`Copied the ${what}.`);
     setTimeout(() => {

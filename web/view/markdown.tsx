@@ -6,62 +6,52 @@
 import { lexer, type Token, type Tokens } from "marked";
 import type { ComponentChildren, VNode } from "preact";
 import { memo } from "preact/compat";
+import { useRef } from "preact/hooks";
+import { type CodeBlock, cut, type MarkdownBlock, openCutter } from "../model/blocks.ts";
 import { visibleText } from "../model/plain.ts";
 import { CopyButton } from "./copy.tsx";
 
 /** Longer blocks are shown as text: nobody reads markup of this length, and parsing it again at every delta costs. */
 const MOST_CHARACTERS = 60_000;
+/** Blocks of this length are laid out when one scrolls to them. */
+const LONG = 1_500;
 
-/** While a text streams, only its last block changes: those before are drawn once. */
+/** Only the last block of a text that streams changes: those before it are parsed and drawn once. */
 export function Markdown({ text, streaming }: { readonly text: string; readonly streaming: boolean }) {
-  const blocks = streaming ? blocksOf(text) : [text];
+  const cutter = useRef(openCutter()).current;
+  const open = cut(cutter, { text, isStreaming: streaming });
+  const blocks = open === null ? cutter.done : [...cutter.done, open];
+  // A link may be used before its target is defined, so these are added when all of them are known.
+  const definitions = streaming ? "" : cutter.definitions;
   return (
     <div class="md">
-      {blocks.map((block, index) => (
-        <Block key={index} text={block} />
-      ))}
+      {blocks.map((block, index) => {
+        if (block.type === "code") return <Code key={index} language={block.language} pieces={block.pieces} />;
+        const isLinked = definitions !== "" && block.text.includes("[");
+        return <Block key={index} text={block.text} joined={block.joined} definitions={isLinked ? definitions : ""} />;
+      })}
       {streaming && <span class="caret" aria-hidden="true" />}
     </div>
   );
 }
 
-const Block = memo(({ text }: { readonly text: string }) => {
-  if (text.length > MOST_CHARACTERS) return <p class="plain">{visibleText(text)}</p>;
-  return <>{blockNodes(lexer(text))}</>;
+interface BlockProps extends Omit<MarkdownBlock, "type"> {
+  readonly definitions: string;
+}
+
+const Block = memo(({ text, joined, definitions }: BlockProps) => {
+  const isPlain = text.length > MOST_CHARACTERS;
+  const name = `block${joined ? " joined" : ""}${text.length > LONG ? " long" : ""}`;
+  return (
+    <div class={name}>
+      {isPlain ? (
+        <p class="plain">{visibleText(text)}</p>
+      ) : (
+        blockNodes(lexer(definitions === "" ? text : `${text}\n\n${definitions}`))
+      )}
+    </div>
+  );
 });
-
-/** Cut at blank lines outside fences. */
-function blocksOf(text: string): string[] {
-  const blocks: string[] = [];
-  let from = 0;
-  let isFenced = false;
-  for (const line of text.matchAll(/.*(?:\n|$)/g)) {
-    const [words] = line;
-    if (/^\s*(```|~~~)/.test(words)) isFenced = !isFenced;
-    const end = line.index + words.length;
-    if (!isFenced && words.trim() === "" && end - from > 400 && end < text.length) {
-      blocks.push(text.slice(from, end));
-      from = end;
-    }
-  }
-  const rest = text.slice(from);
-  return isFenced ? [...blocks, rest] : [...blocks, ...pieces(rest)];
-}
-
-/** A paragraph that grows without end is cut while it streams, so that each delta costs no more than the one before. */
-const PIECE = 4_000;
-
-function pieces(text: string): string[] {
-  const cut: string[] = [];
-  let from = 0;
-  while (text.length - from > PIECE) {
-    const space = text.lastIndexOf(" ", from + PIECE);
-    const end = space > from ? space + 1 : from + PIECE;
-    cut.push(text.slice(from, end));
-    from = end;
-  }
-  return [...cut, text.slice(from)];
-}
 
 function blockNodes(tokens: readonly Token[]): ComponentChildren[] {
   return tokens.map((token, index) => blockNode(token, index));
@@ -87,7 +77,7 @@ function blockNode(token: Token, key: number): ComponentChildren {
     case "paragraph":
       return <p key={key}>{inline(token.tokens)}</p>;
     case "code":
-      return <Code key={key} text={String(token.text)} language={String(token.lang ?? "")} />;
+      return <Code key={key} pieces={[String(token.text)]} language={String(token.lang ?? "")} />;
     case "blockquote":
       return <blockquote key={key}>{blockNodes(token.tokens ?? [])}</blockquote>;
     case "list":
@@ -107,17 +97,25 @@ function blockNode(token: Token, key: number): ComponentChildren {
   }
 }
 
-function Code({ text, language }: { readonly text: string; readonly language: string }) {
+function Code({ language, pieces }: Omit<CodeBlock, "type">) {
   return (
     <figure class="code">
       <figcaption>
         <span>{visibleText(language)}</span>
-        <CopyButton text={text} what="code" />
+        <CopyButton text={() => pieces.join("").replace(/\n$/, "")} what="code" />
       </figcaption>
-      <pre tabIndex={0}>{visibleText(text)}</pre>
+      <pre tabIndex={0}>
+        {pieces.map((piece, index) => (
+          <Piece key={index} text={piece} />
+        ))}
+      </pre>
     </figure>
   );
 }
+
+const Piece = memo(({ text }: { readonly text: string }) => (
+  <span class={text.length > LONG ? "long" : undefined}>{visibleText(text)}</span>
+));
 
 function listNode(token: Token, key: number): VNode | null {
   if (!isToken(token, "list")) return null;

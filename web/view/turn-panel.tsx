@@ -1,6 +1,7 @@
 /** What belongs to the turn and its session: todos, queue, changed files, tokens, and where it all happens. */
+import type { FileRefPart } from "../../src/protocol/items.ts";
 import type { Conversation } from "../model/conversation-state.ts";
-import { diffCount } from "../model/diff.ts";
+import { type DiffCount, diffCount } from "../model/diff.ts";
 import type { Entry } from "../model/entries.ts";
 import { visibleText } from "../model/plain.ts";
 import { agentName, clock, count, duration, folderName, money, shortPath, usageWords } from "../model/words.ts";
@@ -107,14 +108,25 @@ function Queue({ store, conversation }: PanelProps) {
   );
 }
 
+const NOTHING: DiffCount = { added: 0, removed: 0 };
+const counts = new WeakMap<FileRefPart, DiffCount>();
+
+/** A change is counted once: the panel is drawn again with every delta. */
+function counted(file: FileRefPart, diff: string): DiffCount {
+  const known = counts.get(file) ?? diffCount(diff);
+  counts.set(file, known);
+  return known;
+}
+
 function changedFiles(entries: readonly Entry[]): Map<string, { added: number; removed: number }> {
   const files = new Map<string, { added: number; removed: number }>();
   for (const entry of entries) {
     if (entry.type !== "tool") continue;
-    for (const { path, diff, action } of entry.files) {
+    for (const file of entry.files) {
+      const { path, diff, action } = file;
       if (action === "read") continue;
       const before = files.get(path) ?? { added: 0, removed: 0 };
-      const { added, removed } = diff === undefined ? { added: 0, removed: 0 } : diffCount(diff);
+      const { added, removed } = diff === undefined ? NOTHING : counted(file, diff);
       files.set(path, { added: before.added + added, removed: before.removed + removed });
     }
     for (const [path, { added, removed }] of changedFiles(entry.children)) {
