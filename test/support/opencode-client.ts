@@ -19,7 +19,7 @@ export interface Listener {
 export interface ListenOptions {
   readonly directory?: string;
   readonly after?: string;
-  readonly path?: "/event" | "/global/event";
+  readonly path?: string;
 }
 
 export async function listen(

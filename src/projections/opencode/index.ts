@@ -4,7 +4,7 @@ import { openCodeFold } from "./project.ts";
 import { openCodeRules } from "./rules.ts";
 import { summariseOpenCode } from "./summary.ts";
 
-export { DEFAULT_MODE, DEFAULT_MODEL, OPENCODE_VERSION } from "./describe.ts";
+export { DEFAULT_MODE, DEFAULT_MODEL, modelOf, OPENCODE_VERSION } from "./describe.ts";
 export { openCodeSessionId, projectId, slugOf } from "./ids.ts";
 export { openCodeFold } from "./project.ts";
 export { diffIn, dropSaved, recordChanges, scopes, type ToolDiff } from "./records.ts";

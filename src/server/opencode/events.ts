@@ -1,5 +1,4 @@
-/** `/event` and `/global/event`: server-sent events with ids, resumable; pending requests are sent to new clients. */
-import { randomBytes } from "node:crypto";
+/** `/event`, `/global/event`, `/api/event`: server-sent events, resumable by id; new clients get pending requests. */
 import { projectId } from "../../projections/opencode/index.ts";
 import { hasCode } from "../../protocol/errors.ts";
 import type { UniversalEvent } from "../../protocol/events.ts";
@@ -8,8 +7,9 @@ import { type EventStream, streamEvents } from "../http/sse.ts";
 import { openAt } from "../rendering/rendering.ts";
 import { openRenderings } from "../rendering/renderings.ts";
 import { openTimeSlices } from "../rendering/time-slices.ts";
-import type { Frame, PlacedEvent } from "./frames.ts";
-import type { OpenCodeAnswer, OpenCodeCall, OpenCodeRoute } from "./route.ts";
+import { announcedNext, type Frame, type FrameEvents, type Generation, type PlacedEvent } from "./frames.ts";
+import { nextPermission } from "./next-events.ts";
+import { freshId, type OpenCodeAnswer, type OpenCodeCall, type OpenCodeRoute } from "./route.ts";
 import type { SessionViews } from "./session-views.ts";
 
 const HEARTBEAT_MS = 10_000;
@@ -20,6 +20,8 @@ const PAGE = 500;
 type Form = (json: string, where: { readonly directory: string; readonly project: string }) => string;
 
 export const alone: Form = (json) => json;
+/** As the newer API has it, whose events know their directory. */
+const nextForm: Form = (json) => json;
 const wrapped: Form = (json, { directory, project }) =>
   `{"directory":${JSON.stringify(directory)},"project":${JSON.stringify(project)},"payload":${json}}`;
 
@@ -33,6 +35,12 @@ export const eventRoutes: readonly OpenCodeRoute[] = [
     method: "GET",
     path: "/global/event",
     handle: (call) => call.streams.serve(call, { form: wrapped, directory: null }),
+  },
+  {
+    method: "GET",
+    path: "/api/event",
+    partial: "Every conversation as `session.next.…`, also one that is driven by the older API.",
+    handle: (call) => call.streams.serve(call, { form: nextForm, directory: null, generation: "next" }),
   },
 ];
 
@@ -49,10 +57,12 @@ interface Scope {
   readonly form: Form;
   /** Only events of this directory; null for all. */
   readonly directory: string | null;
+  /** The older API's events where nothing else is said. */
+  readonly generation?: Generation;
 }
 
 /** What one client is sent. */
-interface Wanted extends Scope {
+interface Wanted extends Required<Scope> {
   /** With ids, by which it can go on where it was. */
   readonly ids: boolean;
 }
@@ -85,26 +95,32 @@ export function openEventStreams({ views, heartbeatMs = HEARTBEAT_MS }: EventStr
     waiting.clear();
   };
   return {
-    async serve(call, { form, directory }) {
-      const scope: Wanted = { form, directory, ids: readsIds(call) };
+    async serve(call, { form, directory, generation = "first" }) {
+      const scope: Wanted = { form, directory, generation, ids: readsIds(call) };
       await views.ready();
-      const index = views.ring.next();
-      const greeting = [
-        frameOf("", created("server.connected", {}), scope),
-        ...(await interrupted(views, { call, scope })),
-        ...pending(views, { call, scope }),
-      ].join("");
-      const heartbeat = (): string => frameOf("", created("server.heartbeat", {}), scope);
-      await streamEvents({ ...call, heartbeatMs, heartbeat, greeting }, async (stream) => {
-        const client: Client = { index, stream };
-        clients.add(client);
-        try {
-          await send({ call, scope, client, views, onSent: progress });
-        } finally {
-          clients.delete(client);
-          progress();
-        }
-      });
+      const release = generation === "next" ? views.wantNext() : () => undefined;
+      try {
+        const index = views.ring.next();
+        const greeting = [
+          frameOf("", inForm(created("server.connected", {}), scope), scope),
+          ...(await interrupted(views, { call, scope })),
+          ...pending(views, { call, scope }),
+        ].join("");
+        const beat = { heartbeat: (): string => frameOf("", created("server.heartbeat", {}), scope) };
+        const options = { ...call, heartbeatMs, greeting, ...(generation === "next" ? {} : beat) };
+        await streamEvents(options, async (stream) => {
+          const client: Client = { index, stream };
+          clients.add(client);
+          try {
+            await send({ call, scope, client, views, onSent: progress });
+          } finally {
+            clients.delete(client);
+            progress();
+          }
+        });
+      } finally {
+        release();
+      }
       return "sent";
     },
     async flushed() {
@@ -120,7 +136,7 @@ export function openEventStreams({ views, heartbeatMs = HEARTBEAT_MS }: EventStr
 }
 
 /** A client that comes late is sent what waits for an answer; native OpenCode leaves it in the dark. */
-function pending(views: SessionViews, { call, scope }: { call: StreamCall; scope: Scope }): string[] {
+function pending(views: SessionViews, { call, scope }: { call: StreamCall; scope: Wanted }): string[] {
   if (lastEventId(call) !== null) return [];
   return views
     .open()
@@ -134,10 +150,19 @@ function pending(views: SessionViews, { call, scope }: { call: StreamCall; scope
       const infos = [...waiting].flatMap((id) => store.sessions.get(id)?.info ?? []);
       const requests = [
         ...infos.map((info) => created("session.updated", { sessionID: info.id, info })),
-        ...permissions.map((request) => created("permission.asked", request)),
-        ...questions.map((request) => created("question.asked", request)),
+        ...(scope.generation === "next"
+          ? [
+              ...permissions.map((request) => created("permission.v2.asked", nextPermission(request))),
+              ...questions.map((request) => created("question.v2.asked", request)),
+            ]
+          : [
+              ...permissions.map((request) => created("permission.asked", request)),
+              ...questions.map((request) => created("question.asked", request)),
+            ]),
       ];
-      return requests.map((event) => frameOf("", event, { form: (json) => scope.form(json, where) }));
+      return requests.map((event) =>
+        frameOf("", inForm(event, scope, state.directory), { form: (json) => scope.form(json, where) }),
+      );
     });
 }
 
@@ -148,14 +173,15 @@ function pending(views: SessionViews, { call, scope }: { call: StreamCall; scope
  */
 async function interrupted(
   views: SessionViews,
-  { call, scope }: { call: StreamCall; scope: Scope },
+  { call, scope }: { call: StreamCall; scope: Wanted },
 ): Promise<string[]> {
   if (scope.directory !== null || lastEventId(call) !== null) return [];
   const frames: string[] = [];
   for (const [session, offset] of call.sessions.recovered) {
     const events = await eventsSince(call, { session, offset });
     if (events.length === 0 || events.some(({ type }) => type === "turn.started")) continue;
-    const rendering = await openAt(call.sessions, views.dialect, { session, sequence: offset });
+    const dialect = views.dialects[scope.generation];
+    const rendering = await openAt(call.sessions, dialect, { session, sequence: offset });
     const rendered = events.flatMap((event) => rendering.render(event));
     frames.push(...rendered.map((one) => frameOf("", JSON.stringify(one.event), { form: placed(scope.form, one) })));
   }
@@ -181,10 +207,12 @@ async function eventsSince(
 }
 
 /** An event that is not in the log has an id from the clock. */
-export function created(type: string, properties: object): string {
-  const stamp = (BigInt(Date.now()) * 0x1000n).toString(16).slice(-12);
-  return JSON.stringify({ id: `evt_${stamp}${randomBytes(7).toString("hex")}`, type, properties });
-}
+export const created = (type: string, properties: object): string =>
+  JSON.stringify({ id: freshId("evt"), type, properties });
+
+/** Made here, in the older form, as this client reads it. */
+const inForm = (json: string, { generation }: Wanted, directory: string | null = null): string =>
+  generation === "next" ? announcedNext(json, directory) : json;
 
 const NOWHERE = { directory: "global", project: "global" };
 
@@ -218,10 +246,15 @@ async function send(sending: Sending): Promise<void> {
       await ring.arrival(client.index, stream.signal);
       continue;
     }
+    if (scope.generation === "next" && frame.rendered.some(({ next }) => next === null)) {
+      // Rendered before this client came.
+      last = await catchUp(sending, last);
+      continue;
+    }
     const bytes = bytesOf(frame, scope);
     if (bytes.length > 0) await stream.write(bytes);
     client.index += 1;
-    last = lastOf(frame) ?? last;
+    last = lastOf(frame, scope) ?? last;
     sending.onSent();
   }
 }
@@ -231,13 +264,15 @@ const encodedWith: { readonly ids: Encoded; readonly none: Encoded } = { ids: ne
 const nothing = Buffer.alloc(0);
 
 /** A frame as bytes, made once for all clients of one form. */
-function bytesOf(frame: Frame, { form, directory, ids }: Wanted): Buffer {
+function bytesOf(frame: Frame, { form, directory, ids, generation }: Wanted): Buffer {
   const encoded = ids ? encodedWith.ids : encodedWith.none;
   if (directory !== null && frame.directory !== directory) return nothing;
   const known = encoded.get(frame)?.get(form);
   if (known !== undefined) return known;
   let text = "";
-  for (const { at, events } of frame.rendered) {
+  for (const one of frame.rendered) {
+    const { at } = one;
+    const events = eventsIn(one, generation);
     for (let count = 0; count < events.length; count += 1) {
       if (at !== "" && ids) text += `id: ${at}.${count}\n`;
       text += `data: ${form(events[count] ?? "", frame)}\n\n`;
@@ -250,9 +285,12 @@ function bytesOf(frame: Frame, { form, directory, ids }: Wanted): Buffer {
   return bytes;
 }
 
-function lastOf({ rendered }: Frame): string | null {
+const eventsIn = ({ events, next }: FrameEvents, generation: Generation): readonly string[] =>
+  generation === "next" ? (next ?? []) : events;
+
+function lastOf({ rendered }: Frame, { generation }: Wanted): string | null {
   const last = rendered.at(-1);
-  return last === undefined || last.at === "" ? null : `${last.at}.${last.events.length - 1}`;
+  return last === undefined || last.at === "" ? null : `${last.at}.${eventsIn(last, generation).length - 1}`;
 }
 
 function lastEventId({ incoming }: StreamCall): string | null {
@@ -269,7 +307,7 @@ async function catchUp({ scope, client, views, call }: Sending, from: string): P
   const target = views.position();
   const next = views.ring.next();
   const isKnown = (place: number, nth: number): boolean => place < index || (place === index && nth <= count);
-  const renderings = openRenderings({ sessions: call.sessions, dialect: views.dialect });
+  const renderings = openRenderings({ sessions: call.sessions, dialect: views.dialects[scope.generation] });
   const pauseDue = openTimeSlices();
   const done = new AbortController();
   const signal = AbortSignal.any([done.signal, client.stream.signal]);

@@ -13,6 +13,7 @@ import { document } from "./document.ts";
 import { eventRoutes, openEventStreams } from "./events.ts";
 import { fileRoutes } from "./files.ts";
 import { nextFileRoutes } from "./next-files.ts";
+import { nextHistoryRoutes } from "./next-history.ts";
 import { nextSessionRoutes } from "./next-sessions.ts";
 import { tableOf } from "./operations.ts";
 import { openPassThrough, type PassThrough } from "./pass-through.ts";
@@ -61,6 +62,7 @@ export const openCodeRoutes: readonly OpenCodeRoute[] = [
   ...nextFileRoutes,
   ...tuiRoutes,
   ...nextSessionRoutes,
+  ...nextHistoryRoutes,
 ];
 
 /** Every operation of OpenCode's API, and who answers it. */

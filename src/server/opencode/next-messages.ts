@@ -56,7 +56,7 @@ const fileOf = ({ url, mime, filename }: Fields): Fields => ({
 
 const withoutTotal = ({ total: _, ...tokens }: Fields): Fields => tokens;
 
-function messageIn({ data, name }: Fields): unknown {
+export function messageIn({ data, name }: Fields): unknown {
   return isShape(data) && typeof data.message === "string" ? data.message : name;
 }
 

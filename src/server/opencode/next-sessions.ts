@@ -1,16 +1,17 @@
 /** Conversations in OpenCode's newer API: `/api/session…`, `/api/permission…`, `/api/question…`. */
 import * as z from "zod";
 import { defined } from "../../core/defined.ts";
-import type { OpenCodePermission, OpenCodeSession } from "../../dialects/opencode.ts";
+import type { OpenCodeSession } from "../../dialects/opencode.ts";
 import { isShape } from "../../dialects/shape.ts";
 import { projectId } from "../../projections/opencode/index.ts";
 import { ApiError } from "../../protocol/errors.ts";
 import { cursorOf, readCursor } from "./cursors.ts";
 import { headOf, headsBefore, messageJson } from "./messages.ts";
+import { nextPermission, seqUpTo } from "./next-events.ts";
 import { nextMessage } from "./next-messages.ts";
 import { Answers, find, Reply } from "./permissions.ts";
 import { ask, choose, settled } from "./prompts.ts";
-import { json, type OpenCodeAnswer, type OpenCodeCall, type OpenCodeRoute } from "./route.ts";
+import { freshId, json, type OpenCodeAnswer, type OpenCodeCall, type OpenCodeRoute } from "./route.ts";
 import type { SessionView } from "./session-view.ts";
 import { conversationIn, conversationOf, createSession, infoOf, listed, viewOf } from "./sessions.ts";
 import { bringBack, takeBack } from "./side-requests.ts";
@@ -173,19 +174,21 @@ async function setModel(call: OpenCodeCall): Promise<OpenCodeAnswer> {
 }
 
 async function prompt(call: OpenCodeCall): Promise<OpenCodeAnswer> {
-  const { id, prompt: given, delivery = "queue" } = await call.body(PromptBody);
+  const { id = freshId("msg"), prompt: given, delivery = "steer" } = await call.body(PromptBody);
   const files = given.files ?? [];
   const parts = [
     { type: "text", text: given.text },
     ...files.map(({ uri, name }) => ({ type: "file", url: uri, ...defined({ filename: name }) })),
   ];
-  const asked = await ask(call, { parts, delivery, ...defined({ messageID: id }) });
+  const { id: session, openCodeId: sessionID } = await viewOf(call);
+  const { lastSequence } = await call.sessions.get(session, { limit: 0 });
+  const asked = await ask(call, { parts, delivery, messageID: id });
   if ("noted" in asked) return asked.noted;
-  const { lastSequence } = await call.sessions.get(asked.view.id, { limit: 0 });
   return data({
-    admittedSeq: lastSequence,
-    id: id ?? `msg_${asked.prompt.replaceAll("-", "")}`,
-    sessionID: asked.view.openCodeId,
+    // What comes of the prompt comes after this.
+    admittedSeq: seqUpTo(lastSequence),
+    id,
+    sessionID,
     prompt: defined({ text: given.text, files: files.length === 0 ? undefined : files }),
     delivery,
     timeCreated: Date.now(),
@@ -282,17 +285,6 @@ async function permissions(call: OpenCodeCall) {
   const all = views.flatMap(({ now }) => [...now.store.permissions.values()]);
   return all.filter(isOf(call)).map(nextPermission);
 }
-
-const nextPermission = ({ id, sessionID, permission: action, patterns, always, metadata, tool }: OpenCodePermission) =>
-  defined({
-    id,
-    sessionID,
-    action,
-    resources: patterns,
-    save: always,
-    metadata,
-    source: tool === undefined ? undefined : { type: "tool", ...tool },
-  });
 
 async function questions(call: OpenCodeCall) {
   const views = await viewsFor(call);

@@ -97,10 +97,6 @@ const WORKSPACES = "Workspaces run sessions elsewhere; sessions are Franca's.";
 export const refused: Readonly<Record<string, string>> = {
   "POST /experimental/session/{sessionID}/background": "Agents move their tools to the background themselves.",
   "PATCH /session/{sessionID}/message/{messageID}/part/{partID}": "What was said stands in the log as it was said.",
-  "GET /api/session/{sessionID}/history":
-    "Its events are OpenCode's own store; `/v1/sessions/{id}/events` has Franca's.",
-  "GET /api/session/{sessionID}/event": "Its events are OpenCode's own store; `/event` has what happens.",
-  "GET /api/event": "Its events are OpenCode's own store; `/global/event` has what happens.",
   "POST /api/session/{sessionID}/revert/commit": "The next prompt makes a revert final.",
   "POST /api/session/{sessionID}/permission": "Permissions are asked for by agents.",
   "DELETE /api/permission/saved/{id}": "What was allowed for good is kept by the agent.",

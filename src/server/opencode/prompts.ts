@@ -110,6 +110,7 @@ export async function ask(
       extras: Object.keys(all).length === 0 ? undefined : all,
       clientId: body.messageID,
       idempotencyKey: body.messageID,
+      delivery: body.delivery,
     }),
   };
   if (body.noReply === true) return { noted: await note(call, { view, request }) };

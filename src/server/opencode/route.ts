@@ -1,4 +1,5 @@
 /** What a route of the OpenCode surface takes and answers, and errors in OpenCode's own shapes. */
+import { randomBytes } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type * as z from "zod";
 import { ApiError } from "../../protocol/errors.ts";
@@ -138,6 +139,12 @@ export function nextErrorBody(
   if (typeof known === "object" && known !== null && "_tag" in known) return { status, body: { ...known, requestID } };
   if (status < 500) return { status, body: { _tag: "InvalidRequestError", message, kind: "Payload" } };
   return { status, body: { _tag: "ServiceUnavailableError", message, service: "franca" } };
+}
+
+/** An id from the clock, for what is not in the log, or not yet. */
+export function freshId(prefix: "evt" | "msg"): string {
+  const stamp = (BigInt(Date.now()) * 0x1000n).toString(16).slice(-12);
+  return `${prefix}_${stamp}${randomBytes(7).toString("hex")}`;
 }
 
 export const notSupported = (what: string): ApiError => new ApiError("not_supported", what);

@@ -18,7 +18,16 @@ import { openRenderings, type Renderings } from "../rendering/renderings.ts";
 import { openRing, type Ring } from "../rendering/ring.ts";
 import { openTimeSlices } from "../rendering/time-slices.ts";
 import { isDue, openFromCheckpoint, saveCheckpoint } from "./checkpoints.ts";
-import { type Frame, type FrameEvents, makeFrame, type PlacedEvent, placedDialect } from "./frames.ts";
+import {
+  announcedNext,
+  dialectsOf,
+  type Frame,
+  type FrameEvents,
+  type Generation,
+  makeFrame,
+  type PlacedEvent,
+} from "./frames.ts";
+import { nextEvents } from "./next-events.ts";
 import { openView, type RenderedSession, render, type SessionView, startSession, statusOf } from "./session-view.ts";
 
 export interface SessionViews {
@@ -39,7 +48,9 @@ export interface SessionViews {
   /** Called with each event after it was rendered. */
   readonly onEvent: (subscriber: (view: SessionView, event: UniversalEvent) => void) => () => void;
   /** Renders a session again from any event on, beside its view. */
-  readonly dialect: Dialect<PlacedEvent>;
+  readonly dialects: Readonly<Record<Generation, Dialect<PlacedEvent>>>;
+  /** From now on frames have what clients of the newer API are sent, until this is called back. */
+  readonly wantNext: () => () => void;
 }
 
 const RING_BYTES = 8 * 1024 * 1024;
@@ -65,6 +76,8 @@ interface State {
   readonly ring: Ring<Frame>;
   position: number;
   uses: number;
+  /** How many clients of the newer API there are. */
+  nextClients: number;
 }
 
 export interface SessionViewsOptions extends Pick<State, "sessions" | "options" | "stopped" | "logger"> {
@@ -73,7 +86,6 @@ export interface SessionViewsOptions extends Pick<State, "sessions" | "options" 
 
 export function openSessionViews(options: SessionViewsOptions): SessionViews {
   const state = startState(options);
-  const placed = placedDialect(state.sessions.projections, state.options);
   // Nobody pays for this surface before its first use.
   let started: Promise<void> | null = null;
   const ready = (): Promise<void> => {
@@ -96,18 +108,21 @@ export function openSessionViews(options: SessionViewsOptions): SessionViews {
     statuses: () => statusesOf(state),
     ring: state.ring,
     position: () => state.position,
-    announce: (json, { directory }) => publish(state, { directory, rendered: [{ at: "", events: [json] }] }),
+    announce: (json, { directory }) => {
+      const next = [announcedNext(json, directory)];
+      publish(state, { directory, rendered: [{ at: "", events: [json], next }] });
+    },
     remove: (view) => remove(state, view),
     onEvent: (subscriber) => {
       state.subscribers.add(subscriber);
       return () => state.subscribers.delete(subscriber);
     },
-    dialect: {
-      async restore(session, upTo) {
-        // A session that was loaded has checkpoints.
-        if (upTo > 0) await find(openCodeSessionId(session));
-        return placed.restore(session, upTo);
-      },
+    dialects: dialectsOf(state, find),
+    wantNext: () => {
+      state.nextClients += 1;
+      return () => {
+        state.nextClients -= 1;
+      };
     },
   };
 }
@@ -125,6 +140,7 @@ function startState({ ringBytes = RING_BYTES, ...options }: SessionViewsOptions)
     ring: openRing({ bytes: ringBytes }),
     position: 0,
     uses: 0,
+    nextClients: 0,
   };
 }
 
@@ -176,10 +192,10 @@ async function take(state: State, group: EventGroup): Promise<void> {
   const own = renderInto(state, view, events);
   const all = isBehind ? await catchUpWith(state, { view, group }) : own;
   const rendered: FrameEvents[] = [];
-  for (const { event, out } of all) {
+  for (const { event, out, next } of all) {
     if (out.length === 0) continue;
     const at = `${group.position}.${event.sequence - group.first}`;
-    rendered.push({ at, events: out.map((one) => JSON.stringify(one)) });
+    rendered.push({ at, events: out.map((one) => JSON.stringify(one)), next });
   }
   view.now.unsaved.bytes += group.size;
   state.position = group.position;
@@ -200,17 +216,17 @@ function beginsHere(
   return created !== Date.parse(events[0]?.time ?? "");
 }
 
-function renderInto(
-  state: State,
-  view: SessionView,
-  events: readonly UniversalEvent[],
-): readonly Rendered<OpenCodeEvent>[] {
-  const rendered: Rendered<OpenCodeEvent>[] = [];
+interface RenderedTwice extends Rendered<OpenCodeEvent>, Pick<FrameEvents, "next"> {}
+
+function renderInto(state: State, view: SessionView, events: readonly UniversalEvent[]): readonly RenderedTwice[] {
+  const rendered: RenderedTwice[] = [];
   for (const event of events) {
     if (event.sequence <= view.now.sequence) continue;
     const out = render(view.now, event);
     for (const one of out) nameChildren(state, { view, event: one });
-    rendered.push({ event, out });
+    const isWanted = state.nextClients > 0;
+    const next = isWanted ? nextEvents(view.now.state, event, out).map((one) => JSON.stringify(one)) : null;
+    rendered.push({ event, out, next });
   }
   return rendered;
 }
@@ -222,10 +238,10 @@ function renderInto(
 async function catchUpWith(
   { behind }: State,
   { view, group }: { view: SessionView; group: EventGroup },
-): Promise<readonly Rendered<OpenCodeEvent>[]> {
+): Promise<readonly RenderedTwice[]> {
   const rendered = await behind.render(group);
   if (group.last >= view.now.sequence) behind.close(group.session);
-  return rendered;
+  return rendered.map((one) => ({ ...one, next: null }));
 }
 
 /** A session may be deleted before its last events are rendered. */

@@ -40,13 +40,13 @@ test("a prompt is admitted, waited for, and its messages are read from the end b
   const session = `/api/session/${body.data.id}`;
   const admitted = await api.post(`${session}/prompt`, { prompt: { text: "tool" } });
   expect(admitted.status).toBe(200);
-  expect(admitted.body.data).toMatchObject({ sessionID: body.data.id, prompt: { text: "tool" }, delivery: "queue" });
+  expect(admitted.body.data).toMatchObject({ sessionID: body.data.id, prompt: { text: "tool" }, delivery: "steer" });
   expect((await api.post(`${session}/wait`)).status).toBe(204);
   expect((await api.get("/api/session/active")).body).toEqual({ data: {} });
   const { body: all } = await api.get(`${session}/message`);
   expect(all.data.map(({ type }: { type: string }) => type)).toEqual(["assistant", "user"]);
   const [assistant, user] = all.data;
-  expect(user).toMatchObject({ type: "user", text: "tool" });
+  expect(user).toMatchObject({ id: admitted.body.data.id, type: "user", text: "tool" });
   const tools = assistant.content.filter(({ type }: { type: string }) => type === "tool");
   expect(tools.map(({ name, state }: { name: string; state: { status: string } }) => [name, state.status])).toEqual([
     ["read", "completed"],
