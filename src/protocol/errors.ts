@@ -34,6 +34,8 @@ export const errorStatus = {
   install_failed: 500,
   internal: 500,
   stream_error: 502,
+  command_interrupted: 502,
+  host_unavailable: 503,
   storage_error: 507,
   timeout: 504,
 } as const;
@@ -74,6 +76,8 @@ export const errorTitle: Readonly<Record<ErrorCode, string>> = {
   install_failed: "The agent could not be installed",
   internal: "Something went wrong inside Franca",
   stream_error: "The agent's stream failed",
+  command_interrupted: "The session's host ended while it ran the command",
+  host_unavailable: "The session's host does not answer",
   storage_error: "The event log could not be written",
   timeout: "It took too long",
 };

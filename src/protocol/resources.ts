@@ -270,6 +270,8 @@ export const HostSummary = z.object({
   alive: z.boolean(),
   /** Whether it is the one that answers. */
   self: z.boolean(),
+  /** Whether it may run the sessions of hosts that are gone. */
+  takeOver: z.boolean(),
   /** Sessions that are open there. */
   openSessions: z.number(),
   /** Sessions that it runs when they are prompted. */

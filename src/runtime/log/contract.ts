@@ -263,6 +263,39 @@ export interface RecordPage {
   readonly next: number | null;
 }
 
+/** A command for a session of another host. */
+export interface StoredCommand {
+  readonly id: string;
+  readonly session: SessionId;
+  readonly name: string;
+  /** JSON. */
+  readonly body: string;
+}
+
+export interface SentCommand extends StoredCommand {
+  /** Of a prompt: what became of it can be found out by this key when its host has ended. */
+  readonly idempotencyKey: string | null;
+}
+
+export type CommandOutcome =
+  | { readonly type: "answered"; readonly answer: string }
+  /** No host has claimed it in time, and none will. */
+  | { readonly type: "withdrawn" }
+  /** It still runs after a long time. */
+  | { readonly type: "late" }
+  /** Its host ended while it ran it, and nobody runs it again. A prompt may have been stored by then. */
+  | { readonly type: "interrupted"; readonly host: string; readonly prompt: StoredPrompt | null };
+
+/** Commands between hosts: stored before they are executed, and executed by the session's host once or not at all. */
+export interface CommandTable {
+  /** Resolves with the answer, and within a bound in any case. */
+  send(command: SentCommand): Promise<CommandOutcome>;
+  /** From now on commands for this host's sessions are claimed and executed; the result is stored as the answer. */
+  serve(execute: (command: StoredCommand) => Promise<string>): void;
+  /** Nothing more is claimed: what waits is left to the next owner. */
+  pause(): void;
+}
+
 export interface EventLog {
   /** Whether other processes may write to it too. */
   readonly shared: boolean;
@@ -330,6 +363,9 @@ export interface EventLog {
 
   /** Hosts that share this log, by id; none where it is one machine's alone. */
   hosts(): Promise<readonly HostSummary[]>;
+
+  /** Null where no other host writes to this log. */
+  readonly commands: CommandTable | null;
 
   /** Reads everything and reports what is damaged. */
   verify(): AsyncIterable<Damage>;

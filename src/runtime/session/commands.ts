@@ -16,7 +16,7 @@ import { sideRequest } from "./side-requests.ts";
 import { abort, answer, compact, dropQueued, shell, terminate } from "./turn-commands.ts";
 import { update } from "./update.ts";
 
-type Commands = Pick<
+export type Commands = Pick<
   Sessions,
   | "create"
   | "discover"
@@ -82,7 +82,7 @@ async function stopContinuing(open: OpenSession): Promise<void> {
   await open.writer.command({ type: "stop_continuing" });
 }
 
-type Answers = Pick<Sessions, "replyPermission" | "replyQuestion" | "rejectQuestion">;
+export type Answers = Pick<Sessions, "replyPermission" | "replyQuestion" | "rejectQuestion">;
 
 /** Answers to what an agent has requested from a person. */
 export function answers(table: OpenSessions): Answers {

@@ -2,7 +2,7 @@
 import { ApiError } from "../../protocol/errors.ts";
 import type { SessionId } from "../../protocol/ids.ts";
 import { isDead } from "../agent/process-table.ts";
-import type { Owner } from "../log/contract.ts";
+import type { Owner, OwnerHost } from "../log/contract.ts";
 import { isSameProcess } from "../process-identity.ts";
 
 /** The process table knows the processes of this machine; of other hosts, the log does. */
@@ -10,12 +10,24 @@ export const isDeadOwner = (owner: Owner): boolean => (owner.host === undefined 
 
 export const isOwn = (owner: Owner, own: Owner): boolean => owner.host === undefined && isSameProcess(owner, own);
 
+/** Another host owns the session: nothing was done here, and commands for it go there. */
+export class OwnedElsewhere extends ApiError {
+  readonly host: OwnerHost;
+
+  constructor(message: string, host: OwnerHost) {
+    super("session_owned", message);
+    this.host = host;
+  }
+}
+
 export function ownedBy(id: SessionId, { pid, host }: Owner): ApiError {
   if (host === undefined) {
     return new ApiError("session_owned", `Session ${id} is being driven by process ${pid}: ask there.`);
   }
-  const place = host.url === "" ? `host ${host.id}` : `host ${host.id} at ${host.url}`;
-  if (host.alive) return new ApiError("session_owned", `Session ${id} belongs to ${place}: ask there.`);
+  const place = placeOf(host);
+  if (host.alive) return new OwnedElsewhere(`Session ${id} belongs to ${place}: ask there.`, host);
   const advice = "start that host again, or start one that may take over (--take-over)";
-  return new ApiError("session_owned", `Session ${id} waits for ${place}, which is gone: ${advice}.`);
+  return new OwnedElsewhere(`Session ${id} waits for ${place}, which is gone: ${advice}.`, host);
 }
+
+export const placeOf = ({ id, url }: OwnerHost): string => (url === "" ? `host ${id}` : `host ${id} at ${url}`);

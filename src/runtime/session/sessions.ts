@@ -2,6 +2,7 @@
 import { onlyAgent } from "../../core/default-agent.ts";
 import type { RuntimeOptions } from "../options.ts";
 import { openAgentServers } from "./agent-server.ts";
+import { anyHost } from "./any-host.ts";
 import { answers, commands } from "./commands.ts";
 import type { Sessions } from "./contract.ts";
 import { delegates } from "./delegation.ts";
@@ -33,8 +34,7 @@ export async function openSessions(options: RuntimeOptions): Promise<Sessions> {
   runtime.answerRelay = (relayed) => answerRelay(table, relayed);
   let closing: Promise<void> | null = null;
   return {
-    ...commands(table),
-    ...answers(table),
+    ...anyHost(table, { ...commands(table), ...answers(table) }),
     ...reads(table),
     ...trustCommands(table),
     ...worktreeCommands(table),
@@ -66,6 +66,7 @@ function recoverRegularly(table: OpenSessions): NodeJS.Timeout {
 async function close(table: OpenSessions, timer: NodeJS.Timeout | null): Promise<void> {
   const { runtime } = table;
   runtime.closed = true;
+  runtime.log.commands?.pause();
   runtime.spending.close();
   runtime.stopped.abort();
   if (timer !== null) clearInterval(timer);

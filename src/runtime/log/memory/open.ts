@@ -70,6 +70,7 @@ export function openMemoryLog(): EventLog {
     onLost() {},
     onElsewhere() {},
     hosts: async () => [],
+    commands: null,
     changedElsewhere: () => false,
     async *verify() {},
     failure: () => null,

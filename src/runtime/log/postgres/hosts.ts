@@ -4,7 +4,7 @@ import { integer, text } from "../rows.ts";
 import type { Store } from "./store.ts";
 
 const HOSTS = `
-  SELECT host.id, host.url, host.version, host.lease_until > clock_timestamp() AS alive,
+  SELECT host.id, host.url, host.version, host.take_over, host.lease_until > clock_timestamp() AS alive,
     to_char(host.started AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS started,
     (SELECT count(*) FROM franca.sessions AS session
       WHERE session.owner_host = host.id AND session.owner_epoch = host.epoch AND session.id IS NOT NULL) AS open,
@@ -20,6 +20,7 @@ export async function hosts({ client, identity }: Store): Promise<readonly HostS
     startedAt: text(row, "started"),
     alive: row.alive === true,
     self: text(row, "id") === identity().host,
+    takeOver: row.take_over === true,
     openSessions: integer(row, "open"),
     homeOf: integer(row, "home"),
   }));

@@ -14,6 +14,7 @@ export interface LeaseOptions {
   /** Where others reach this host: known only when it listens. */
   readonly address: () => string;
   readonly version: string;
+  readonly takeOver: boolean;
   readonly leaseMs: number;
   readonly heartbeatMs: number;
   readonly logger: Logger;
@@ -25,6 +26,7 @@ export interface Lease {
   readonly identity: () => Identity;
   /** Throws when it is over. */
   readonly holder: () => Identity;
+  readonly holds: () => boolean;
   readonly onLost: (subscriber: () => Promise<void>) => void;
   readonly close: () => Promise<void>;
 }
@@ -32,11 +34,14 @@ export interface Lease {
 /** The part of a lease after which nothing runs any more: the rest is for stopping what still does. */
 const USED = 0.75;
 
+const ADDRESS_MS = 50;
+const ADDRESS_LOOKS = 200;
+
 const TAKE = `
-  INSERT INTO franca.hosts AS host (id, epoch, url, version, started, lease_until)
-  VALUES ($1, 1, $2, $3, clock_timestamp(), clock_timestamp() + $4 * interval '1 millisecond')
+  INSERT INTO franca.hosts AS host (id, epoch, url, version, take_over, started, lease_until)
+  VALUES ($1, 1, $2, $3, $5, clock_timestamp(), clock_timestamp() + $4 * interval '1 millisecond')
   ON CONFLICT (id) DO UPDATE SET epoch = host.epoch + 1, url = excluded.url, version = excluded.version,
-    started = excluded.started, lease_until = excluded.lease_until
+    take_over = excluded.take_over, started = excluded.started, lease_until = excluded.lease_until
   RETURNING epoch`;
 /** One that has ended is not renewed: another host may have taken sessions since. */
 const RENEW = `
@@ -74,11 +79,14 @@ export async function openLease(options: LeaseOptions): Promise<Lease> {
   await take(state);
   state.timer = setInterval(() => void beat(state), options.heartbeatMs);
   state.timer.unref();
+  if (options.address() === "") announce(state, ADDRESS_LOOKS);
   const identity = (): Identity => ({ host: state.host, epoch: state.epoch });
+  const holds = (): boolean => !state.lost && !state.closed && performance.now() < state.deadline;
   return {
     identity,
+    holds,
     holder() {
-      if (!state.lost && !state.closed && performance.now() < state.deadline) return identity();
+      if (holds()) return identity();
       throw new ApiError(
         "storage_error",
         `This host could not renew its lease in ${state.client.place.name}: it continues when the database can be reached.`,
@@ -94,10 +102,17 @@ export async function openLease(options: LeaseOptions): Promise<Lease> {
   };
 }
 
+/** A host is entered before it listens; its address is published as soon as it is known. */
+function announce(state: State, looks: number): void {
+  if (state.closed || looks === 0) return;
+  if (state.address() !== "") void beat(state);
+  else setTimeout(() => announce(state, looks - 1), ADDRESS_MS).unref();
+}
+
 async function take(state: State): Promise<void> {
-  const { client, host, address, version, leaseMs } = state;
+  const { client, host, address, version, leaseMs, takeOver } = state;
   const sent = performance.now();
-  const [row = {}] = await client.query(TAKE, host, address(), version, leaseMs);
+  const [row = {}] = await client.query(TAKE, host, address(), version, leaseMs, takeOver);
   state.epoch = integer(row, "epoch");
   state.lost = false;
   renewed(state, sent);

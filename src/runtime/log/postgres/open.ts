@@ -7,6 +7,7 @@ import { integer } from "../rows.ts";
 import { openAppender } from "./append.ts";
 import { type Client, openClient } from "./client.ts";
 import { checkToken } from "./cluster.ts";
+import { openCommands } from "./commands.ts";
 import { openElsewhere } from "./elsewhere.ts";
 import { hosts } from "./hosts.ts";
 import { openLease } from "./lease.ts";
@@ -80,17 +81,20 @@ async function open(options: PostgresOptions, { client, leaseClient, close }: Cl
     host,
     address,
     version,
+    takeOver,
     leaseMs,
     heartbeatMs,
     logger,
     onRenewed,
   });
-  const store = openStore({ client, holder: lease.holder, identity: lease.identity });
+  const store = openStore({ client, ...lease });
   const elsewhere = await openElsewhere(client, store);
   const codec = openCodec();
   const appender = openAppender(store, { version, codec });
   appender.onCommitted((groups) => elsewhere.committed(groups.at(-1)?.position ?? 0, groups.length));
   const size = await openSize(client);
+  const onError = (error: unknown): void => logger.warn("commands.failed", { error });
+  const { close: closeCommands, ...commands } = await openCommands(store, { takeOver, leaseMs, onError });
   let closed = false;
   return {
     shared: true,
@@ -102,6 +106,7 @@ async function open(options: PostgresOptions, { client, leaseClient, close }: Cl
     onCommitted: appender.onCommitted,
     onLost: lease.onLost,
     hosts: () => hosts(store),
+    commands,
     async delete(id) {
       await appender.flushed();
       await deleteSession(store, { id, isClosed: () => closed });
@@ -116,6 +121,7 @@ async function open(options: PostgresOptions, { client, leaseClient, close }: Cl
       if (closed) return;
       await appender.flushed();
       closed = true;
+      closeCommands();
       await lease.close();
       await close();
     },

@@ -3,11 +3,11 @@ import type { SessionId } from "../../../protocol/ids.ts";
 import type { SessionFilter } from "../../../protocol/resources.ts";
 import { isSameProcess } from "../../process-identity.ts";
 import type { EventLog, ListQuery, Owner, RecordPage } from "../contract.ts";
-import { noSession, sessionExists } from "../errors.ts";
+import { noSession, sessionExists, writtenElsewhere } from "../errors.ts";
 import { idIn, integer, ownerIn, type Row, text, toPrompt, toRecord, toRun } from "../rows.ts";
 import { listed } from "./append.ts";
-import type { Value } from "./client.ts";
-import { type Identity, keyOf, ofSession, type Store } from "./store.ts";
+import type { Queries, Value } from "./client.ts";
+import { type Identity, ofSession, type Store } from "./store.ts";
 
 /** A session belongs to its home host, whether it is open there or not. `$1` is this host, `$2` its epoch. */
 const HOSTED = `
@@ -146,6 +146,17 @@ function homeOwner(row: Row, { host }: Identity): Owner | null {
   return { ...GONE, host: { id, url: text(row, "home_url"), alive: row.home_alive === true } };
 }
 
+/** The key of a session of this host, which no other host takes over before the commit. */
+async function ownKey({ query }: Queries, id: SessionId, { host, epoch }: Identity): Promise<number> {
+  const [row] = await query(
+    `SELECT key, coalesce(owner_host = $2 AND owner_epoch = $3, false) AS own FROM franca.sessions WHERE id = $1 FOR SHARE`,
+    ...[id, host, epoch],
+  );
+  if (row === undefined) throw noSession(id);
+  if (row.own !== true) throw writtenElsewhere(id);
+  return integer(row, "key");
+}
+
 /** Prompts that this host may run: of its own sessions, and of hosts that are gone where it may take over. */
 const RUNNABLE = `
   SELECT DISTINCT session.id FROM franca.prompts AS prompt
@@ -160,8 +171,9 @@ function prompts(
 ): Pick<Records, "addPrompt" | "dropPrompt" | "queuedPrompts" | "sessionsWithQueue"> {
   return {
     async addPrompt(id, { prompt, delivery, idempotencyKey, sequence }) {
+      const writer = store.holder();
       return store.transaction(async (queries) => {
-        const key = await keyOf(queries, id);
+        const key = await ownKey(queries, id, writer);
         const [fresh] = await queries.query(
           `INSERT INTO franca.prompts (session, id, idempotency_key, body, delivery, status, sequence)
            VALUES ($1, $2, $3, $4, $5, 'queued', $6) ON CONFLICT (session, idempotency_key) DO NOTHING RETURNING id`,
@@ -176,8 +188,9 @@ function prompts(
       });
     },
     async dropPrompt(id, promptId) {
+      const writer = store.holder();
       await store.transaction(async (queries) => {
-        const key = await keyOf(queries, id);
+        const key = await ownKey(queries, id, writer);
         await queries.query("DELETE FROM franca.prompts WHERE session = $1 AND id = $2", key, promptId);
       });
     },

@@ -128,8 +128,33 @@ CREATE TABLE franca.records (
 CREATE INDEX records_in_order ON franca.records (session, name, scope, key);
 `;
 
+/** A command is `waiting`, then `claimed` by a host in one of its lives, then `done`. */
+const COMMANDS = `
+CREATE TABLE franca.commands (
+  ordinal bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  id text NOT NULL UNIQUE,
+  session text NOT NULL,
+  sender text NOT NULL,
+  name text NOT NULL,
+  body text NOT NULL,
+  state text NOT NULL,
+  created timestamptz NOT NULL,
+  claimed_by text,
+  claimed_epoch bigint,
+  answer text
+);
+CREATE INDEX commands_waiting ON franca.commands (ordinal) WHERE state = 'waiting';
+CREATE INDEX commands_claimed ON franca.commands (claimed_by) WHERE state = 'claimed';
+CREATE INDEX commands_by_sender ON franca.commands (sender);
+ALTER TABLE franca.hosts ADD COLUMN take_over boolean NOT NULL DEFAULT false;
+`;
+
 /** Steps are only ever added at the end. */
-const MIGRATIONS: readonly string[] = [TABLES + APPEND, "CREATE INDEX sessions_by_home ON franca.sessions (home)"];
+const MIGRATIONS: readonly string[] = [
+  TABLES + APPEND,
+  "CREATE INDEX sessions_by_home ON franca.sessions (home)",
+  COMMANDS,
+];
 
 export async function prepareDatabase(client: Client): Promise<void> {
   await checkServer(client);

@@ -15,6 +15,7 @@ export interface Store {
   readonly client: Client;
   /** Who we are now; throws when the lease is over: nothing may be written then. */
   readonly holder: () => Identity;
+  readonly holds: () => boolean;
   /** Who we are, or were. */
   readonly identity: () => Identity;
   /** For what changes something: what fails is remembered, and forgotten when it succeeds again. */
@@ -26,13 +27,9 @@ export interface Store {
   readonly work: { rows: number; bytes: number };
 }
 
-interface StoreOptions {
-  readonly client: Client;
-  readonly holder: () => Identity;
-  readonly identity: () => Identity;
-}
+type StoreOptions = Pick<Store, "client" | "holder" | "holds" | "identity">;
 
-export function openStore({ client, holder, identity }: StoreOptions): Store {
+export function openStore({ client, holder, holds, identity }: StoreOptions): Store {
   let failure: string | null = null;
   const noting: Store["noting"] = async (work) => {
     try {
@@ -47,6 +44,7 @@ export function openStore({ client, holder, identity }: StoreOptions): Store {
   return {
     client,
     holder,
+    holds,
     identity,
     noting,
     write(sql, ...values) {
