@@ -57,7 +57,7 @@ export function onCommand(state: MachineState, out: MachineOutput[], command: Co
       return sendCommand(state, out, { command, prompt: null });
     case "revert": {
       const { revert, removed } = command;
-      state.known.set("revert", JSON.stringify(revert));
+      state.known.set("revert", revert);
       return emit(state, out, { type: "session.updated", data: { revert, ...defined({ removed }) } }, ours(REWOUND));
     }
     case "stop_continuing":
@@ -190,7 +190,7 @@ function onSet(state: MachineState, out: MachineOutput[], { change, standIn = fa
   if (change.budget !== undefined) setBudget(state, change.budget);
   if (Object.keys(data).length === 0) return;
   if (data.title !== undefined && !standIn) state.titleGiven = true;
-  for (const [name, value] of Object.entries(data)) state.known.set(name, JSON.stringify(value));
+  for (const [name, value] of Object.entries(data)) state.known.set(name, value);
   emit(state, out, { type: "session.updated", data }, standIn ? ours(STAND_IN) : ours());
   const { title: _title, permission_rules: _rules, budget: _budget, ...rest } = change;
   if (Object.keys(rest).length > 0) sendIfOpen(state, out, { type: "set", change: rest });
@@ -212,7 +212,7 @@ function changeAgent(
   { agent, settings }: Extract<Command, { type: "change_agent" }>,
 ): void {
   const data = { agent, ...settings };
-  for (const [name, value] of Object.entries(data)) state.known.set(name, JSON.stringify(value));
+  for (const [name, value] of Object.entries(data)) state.known.set(name, value);
   emit(state, out, { type: "session.updated", data }, ours());
 }
 

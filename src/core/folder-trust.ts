@@ -5,9 +5,9 @@ import { emit, type MachineOutput, type MachineState, ours } from "./machine-sta
 import type { ItemHead } from "./report.ts";
 
 export function sayTrust(state: MachineState, out: MachineOutput[], { trusted, path }: FolderFacts): void {
-  const before = state.known.get("trusted") ?? "true";
-  if (before === JSON.stringify(trusted)) return;
-  state.known.set("trusted", JSON.stringify(trusted));
+  const before = state.known.get("trusted") ?? true;
+  if (before === trusted) return;
+  state.known.set("trusted", trusted);
   emit(state, out, { type: "session.updated", data: { trusted } }, ours());
   if (trusted) return;
   const content = [

@@ -6,7 +6,7 @@
 const FNV_OFFSET = 0x811c9dc5;
 const FNV_PRIME = 0x01000193;
 const SECOND_SEED = 0x9e3779b9;
-const BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+const BASE62 = codesOf("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz");
 
 /** 64 bits as 16 hexadecimal characters. */
 export function hashHex(text: string): string {
@@ -16,29 +16,41 @@ export function hashHex(text: string): string {
 
 /** Any number of base62 characters: the hash seeds a generator, so that longer ids stay evenly spread. */
 export function hashBase62(text: string, length: number): string {
+  const codes = new Array<number>(length).fill(0);
+  writeBase62(codes, text, { from: 0 });
+  return String.fromCharCode(...codes);
+}
+
+/** The same as character codes, up to the end of the list: ids are many, and joining short texts costs more. */
+export function writeBase62(codes: number[], text: string, { from }: { readonly from: number }): void {
   let [high, low] = hashWords(text);
-  let out = "";
-  while (out.length < length) {
-    // One round of xorshift over the pair; both words stay unsigned 32 bit.
-    const mixed = (high ^ (high << 11)) >>> 0;
+  for (let index = from; index < codes.length; index += 1) {
+    // One round of xorshift over the pair.
+    const mixed = high ^ (high << 11);
     high = low;
-    low = (low ^ (low >>> 19) ^ mixed ^ (mixed >>> 8)) >>> 0;
-    out += BASE62.charAt(((high + low) >>> 0) % BASE62.length);
+    low = low ^ (low >>> 19) ^ mixed ^ (mixed >>> 8);
+    codes[index] = BASE62[((high + low) >>> 0) % BASE62.length] ?? 0;
   }
-  return out;
+}
+
+/** The character codes of a text, one per UTF-16 unit. */
+export function codesOf(text: string): number[] {
+  const codes: number[] = [];
+  for (let index = 0; index < text.length; index += 1) codes.push(text.charCodeAt(index));
+  return codes;
 }
 
 /** Two FNV-1a passes over the UTF-16 units with different seeds, each finished so that near texts end far apart. */
 function hashWords(text: string): [number, number] {
-  let first = FNV_OFFSET;
-  let second = (FNV_OFFSET ^ SECOND_SEED) >>> 0;
+  let first = FNV_OFFSET | 0;
+  let second = FNV_OFFSET ^ SECOND_SEED;
   for (let index = 0; index < text.length; index += 1) {
     const unit = text.charCodeAt(index);
     first = Math.imul(first ^ unit, FNV_PRIME);
     second = Math.imul(second ^ (unit + index), FNV_PRIME);
   }
   // Never both zero: a xorshift that starts at zero stays there.
-  return [finish(first), (finish(second) | 1) >>> 0];
+  return [finish(first), finish(second) | 1];
 }
 
 function finish(word: number): number {
@@ -46,7 +58,7 @@ function finish(word: number): number {
   mixed = Math.imul(mixed, 0x85ebca6b);
   mixed ^= mixed >>> 13;
   mixed = Math.imul(mixed, 0xc2b2ae35);
-  return (mixed ^ (mixed >>> 16)) >>> 0;
+  return mixed ^ (mixed >>> 16);
 }
 
-const hexWord = (word: number): string => word.toString(16).padStart(8, "0");
+const hexWord = (word: number): string => (word >>> 0).toString(16).padStart(8, "0");

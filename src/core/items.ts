@@ -193,18 +193,10 @@ function pushDelta(
 }
 
 function itemAs(item: OpenItem, status: ItemStatus): Item {
-  const { head } = item;
-  return {
-    item_id: item.item_id,
-    native_item_id: head.native_item_id,
-    message_id: head.message_id ?? null,
-    parent_id: item.parent_id,
-    kind: head.kind,
-    role: head.role,
-    status,
-    content: item.content,
-    ...(head.subagent === undefined ? {} : { subagent: head.subagent }),
-  };
+  const { item_id, parent_id, content } = item;
+  const { native_item_id, message_id = null, kind, role, subagent } = item.head;
+  const known = { item_id, native_item_id, message_id, parent_id, kind, role, status, content };
+  return subagent === undefined ? known : { ...known, subagent };
 }
 
 /** The part of the content that deltas speak of. */

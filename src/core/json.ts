@@ -60,3 +60,14 @@ export function isValueTooDeep(value: unknown): boolean {
 }
 
 const isBranch = (value: unknown): value is object => typeof value === "object" && value !== null;
+
+/** Whether two values are the same JSON; the order of keys does not matter. Both are bounded in depth. */
+export function isSameJson(one: unknown, other: unknown): boolean {
+  if (one === other) return true;
+  if (!isRecord(one) || !isRecord(other) || Array.isArray(one) !== Array.isArray(other)) return false;
+  if (Array.isArray(one) && one.length !== other.length) return false;
+  const isSame = (key: string): boolean => isSameJson(one[key], other[key]);
+  return Object.keys(one).every(isSame) && Object.keys(other).every((key) => key in one || other[key] === undefined);
+}
+
+const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> => isBranch(value);

@@ -44,7 +44,7 @@ export function beginTurn(state: MachineState, out: MachineOutput[], { origin, p
   forgetPrompt(state.budget);
   state.turn = turn;
   state.heardAt = state.at;
-  const data = { turn_id: turn.id, origin, ...defined({ prompt_id: prompt?.prompt_id }) };
+  const data = defined({ turn_id: turn.id, origin, prompt_id: prompt?.prompt_id });
   emit(state, out, { type: "turn.started", data }, synthetic === true ? made("turn.unannounced") : ours());
   return turn;
 }
@@ -307,7 +307,7 @@ export function reportError(state: MachineState, out: MachineOutput[], error: Om
   const { message, code, details, fatal: reported } = error;
   const fatal = reported && state.turn?.failed === false;
   if (fatal && state.turn !== null) state.turn.failed = true;
-  emit(state, out, { type: "error", data: { message, code, fatal, ...defined({ details }) } });
+  emit(state, out, { type: "error", data: defined({ message, code, fatal, details }) });
 }
 
 /** A turn that ends by an error has exactly one fatal error: the agent's, or ours where it reported none. */
@@ -339,14 +339,14 @@ export function finishTurn(state: MachineState, out: MachineOutput[], finish: Fi
     if (!keepBackground || !isBackground(state, item.head)) failItem(state, out, { item, rule: "turn.ended" });
   }
   const background = keepBackground ? state.background.map(({ id, kind, title }) => ({ id, kind, title })) : [];
-  const data = {
+  const data = defined({
     turn_id: turn.id,
     reason: finish.reason,
     evidence: finish.evidence,
-    ...defined({ error: error ?? undefined }),
+    error: error ?? undefined,
     usage: state.usage.turn,
     background,
-  };
+  });
   emit(state, out, { type: "turn.ended", data }, ours(finish.rule ?? `turn.${finish.evidence}`));
   state.turn = null;
   // What is no part of a turn is not over with it.

@@ -183,7 +183,8 @@ export interface MachineState {
   started: boolean;
   ended: boolean;
   native_session_id: string | null;
-  known: Map<string, string>;
+  /** What was said of the session, field by field: only what is new is said again. */
+  known: Map<string, unknown>;
   /** A person gave the title: what the agent finds does not replace it. */
   titleGiven: boolean;
   turns: number;

@@ -20,7 +20,16 @@ const usualRoles: Readonly<Record<ItemKind, ItemRole>> = {
 export const itemHead = (
   kind: ItemKind,
   named: Named & { readonly content: readonly ContentPart[]; readonly role?: ItemRole },
-): ItemHead => ({ native_item_id: named.key, kind, role: usualRoles[kind], ...named });
+): ItemHead => ({
+  key: named.key,
+  native_item_id: named.native_item_id === undefined ? named.key : named.native_item_id,
+  kind,
+  role: named.role ?? usualRoles[kind],
+  message_id: named.message_id,
+  parent: named.parent,
+  subagent: named.subagent,
+  content: named.content,
+});
 
 /** A status item: a label, and a detail where there is one. */
 export const statusHead = ({

@@ -81,8 +81,8 @@ export function askPermission(state: MachineState, out: MachineOutput[], report:
  * compared as text, and a link of the folder could lead anywhere.
  */
 function isAcceptedEdit(state: MachineState, { edits = [] }: PermissionReport): boolean {
-  const accepts = state.editsAccepted || state.known.get("permission_mode") === JSON.stringify("acceptEdits");
-  if (!accepts || edits.length === 0 || state.known.get("trusted") === "false") return false;
+  const accepts = state.editsAccepted || state.known.get("permission_mode") === "acceptEdits";
+  if (!accepts || edits.length === 0 || state.known.get("trusted") === false) return false;
   const { directory } = state.policy.permissionRules;
   return edits.every((path) => isInside(path, directory) && !runsCode(path, { directory, home: null }));
 }

@@ -57,7 +57,7 @@ function recall(state: MachineState, snapshot: Snapshot): void {
     share: snapshot.share,
     trusted: snapshot.trusted,
   };
-  for (const [name, value] of Object.entries(known)) if (value !== null) state.known.set(name, JSON.stringify(value));
+  for (const [name, value] of Object.entries(known)) if (value !== null) state.known.set(name, value);
 }
 
 function reopen(state: MachineState, snapshot: Snapshot, item: Item): void {

@@ -1,6 +1,7 @@
 /** What becomes known about a session: said once as its start, then only what changed. */
 import type { DraftOf, SessionMetadata } from "../protocol/events.ts";
 import { defined } from "./defined.ts";
+import { isSameJson } from "./json.ts";
 import { emit, type MachineOutput, type MachineState } from "./machine-state.ts";
 import type { SessionReport } from "./report.ts";
 
@@ -28,7 +29,7 @@ function begin(state: MachineState, out: MachineOutput[], known: Partial<Session
     permission_mode: known.permission_mode ?? null,
     tools: known.tools ?? [],
   };
-  for (const [name, value] of Object.entries(metadata)) state.known.set(name, JSON.stringify(value));
+  for (const [name, value] of Object.entries(metadata)) state.known.set(name, value);
   emit(state, out, { type: "session.started", data: { metadata } });
 }
 
@@ -55,8 +56,8 @@ function fieldsOf({ titleGiven }: MachineState, report: SessionReport): Fields {
 
 /** Says only what is new. */
 function changed(state: MachineState, out: MachineOutput[], fields: Fields): void {
-  const news = Object.entries(fields).filter(([name, value]) => state.known.get(name) !== JSON.stringify(value));
+  const news = Object.entries(fields).filter(([name, value]) => !isSameJson(state.known.get(name), value));
   if (news.length === 0) return;
-  for (const [name, value] of news) state.known.set(name, JSON.stringify(value));
+  for (const [name, value] of news) state.known.set(name, value);
   emit(state, out, { type: "session.updated", data: Object.fromEntries(news) });
 }

@@ -159,11 +159,16 @@ function stepSession(state: State, input: SessionInput): SessionOutput {
 /** The adapter hears it, and the machine hears the adapter. Only what the agent itself said is a sign of life. */
 function hear(state: State, work: Work, input: AdapterInput<unknown>): void {
   const said = state.running.step(input);
-  for (const one of said) if (isSend(one)) send(state, work, one);
-  const reports = isReports(said) ? said : said.filter(isReport);
+  const reports = isReports(said) ? said : withoutSends(state, work, said);
   const alive = input.type === "line" || input.type === "response";
   const host = input.type === "line" && input.from === "host" ? work.line : null;
   if (alive || reports.length > 0) say(state, work, { type: "heard", reports, at: input.at, host });
+}
+
+/** What the adapter wants sent is sent; the rest are reports. */
+function withoutSends(state: State, work: Work, said: readonly (Report | Send)[]): Report[] {
+  for (const one of said) if (isSend(one)) send(state, work, one);
+  return said.filter(isReport);
 }
 
 /** The machine hears it; commands are put into words first, so that a prompt's item can name the line that said it. */

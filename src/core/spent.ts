@@ -5,7 +5,7 @@
 import type { Prices } from "../protocol/budget.ts";
 import type { Draft, Tokens, UsageTotal } from "../protocol/events.ts";
 import { costOf, priceOf } from "./prices.ts";
-import { addTokens, isZero, noTokens, tokensBeyond } from "./tokens.ts";
+import { addTokens, hasMore, isZero, noTokens, tokensBeyond } from "./tokens.ts";
 
 export interface Spent {
   readonly tokens: Tokens;
@@ -62,7 +62,7 @@ export function keepBooks(books: Books, event: Draft, at: number): void {
       return;
     case "usage.updated":
       // Counted anew although no turn began: the session was opened again meanwhile.
-      if (!isZero(tokensBeyond(books.turn.tokens, event.data.turn.tokens))) closeTurn(books);
+      if (hasMore(books.turn.tokens, event.data.turn.tokens)) closeTurn(books);
       books.turn = withUsage(books, event.data);
       return;
     default:
@@ -88,21 +88,21 @@ function withUsage(
   { turn, model }: Books,
   { step, turn: total }: { readonly step: unknown; readonly turn: UsageTotal },
 ): Spent {
-  const gained = tokensBeyond(total.tokens, turn.tokens);
   const isPriced = total.cost_usd !== null && total.cost_usd !== turn.cost;
   // The agent's word on the whole turn puts a price on all of it.
   const unpriced =
     total.priced === "full"
       ? {}
-      : isPriced || isZero(gained)
+      : isPriced || !hasMore(total.tokens, turn.tokens)
         ? turn.unpriced
-        : withTokens(turn.unpriced, model, gained);
+        : withTokens(turn.unpriced, model, tokensBeyond(total.tokens, turn.tokens));
   return {
-    ...turn,
     tokens: total.tokens,
     cost: total.cost_usd,
     unpriced,
     steps: turn.steps + (step === null ? 0 : 1),
+    toolCalls: turn.toolCalls,
+    timeMs: turn.timeMs,
   };
 }
 

@@ -4,6 +4,7 @@
 import type { Draft, Envelope, UniversalEvent } from "../protocol/events.ts";
 import { eventId, type SessionId } from "../protocol/ids.ts";
 import type { Drafted } from "./machine-state.ts";
+import { printTime, startPrinter, type TimePrinter } from "./time-text.ts";
 
 export interface StampState {
   readonly session: SessionId;
@@ -11,6 +12,7 @@ export interface StampState {
   /** The latest `at`, and its text: many events share a millisecond. */
   time: number;
   timeText: string;
+  readonly printer: TimePrinter;
 }
 
 export const startStamp = (session: SessionId): StampState => ({
@@ -18,13 +20,14 @@ export const startStamp = (session: SessionId): StampState => ({
   sequence: 0,
   time: 0,
   timeText: new Date(0).toISOString(),
+  printer: startPrinter(),
 });
 
 /** Time never goes back within a session. */
 export function advance(state: StampState, at: number): void {
   if (at <= state.time) return;
   state.time = at;
-  state.timeText = new Date(at).toISOString();
+  state.timeText = printTime(state.printer, at);
 }
 
 export interface Place {

@@ -16,6 +16,14 @@ export const addTokens = (a: Tokens, b: Tokens): Tokens => combineTokens(a, b, (
 export const tokensBeyond = (total: Tokens, known: Tokens): Tokens =>
   combineTokens(total, known, (left, right) => Math.max(0, left - right));
 
+/** Whether the first has of anything more than the second. */
+export const hasMore = (total: Tokens, known: Tokens): boolean =>
+  total.input > known.input ||
+  total.output > known.output ||
+  total.reasoning > known.reasoning ||
+  total.cache_read > known.cache_read ||
+  total.cache_write > known.cache_write;
+
 export function combineTokens(a: Tokens, b: Tokens, by: (a: number, b: number, field: keyof Tokens) => number): Tokens {
   return {
     input: by(a.input, b.input, "input"),

@@ -88,8 +88,8 @@ export function startMachine({ sessionId, adapter, policy, connected, foreign }:
     titleGiven: false,
     // Nothing is taken back or shared until somebody says so.
     known: new Map([
-      ["revert", "null"],
-      ["share", "null"],
+      ["revert", null],
+      ["share", null],
     ]),
     turns: 0,
     permissions: 0,
@@ -194,11 +194,11 @@ function onOpened(
   { metadata, title }: { metadata: SessionMetadata; title?: string },
 ): void {
   state.started = true;
-  for (const [name, value] of Object.entries(metadata)) state.known.set(name, JSON.stringify(value));
+  for (const [name, value] of Object.entries(metadata)) state.known.set(name, value);
   emit(state, out, { type: "session.started", data: { metadata } }, { source: "daemon", synthetic: true });
   if (title !== undefined) {
     state.titleGiven = true;
-    state.known.set("title", JSON.stringify(title));
+    state.known.set("title", title);
     emit(state, out, { type: "session.updated", data: { title } }, ours());
   }
 }

@@ -27,7 +27,7 @@ export function addUsage(state: MachineState, out: MachineOutput[], report: Usag
   const before = usage.turn;
   // What an agent says of a whole turn prices the model steps it gave no price for.
   const authoritative = report.cost_usd !== undefined && (report.mode === "total" || report.scope !== "step");
-  usage.turn = grown(usage.turn, { ...gained, authoritative });
+  usage.turn = grown(usage.turn, gained, { authoritative });
   usage.session = sum(usage.before, usage.turn);
   if (report.scope !== "step") {
     const repriced = usage.turn.priced !== before.priced || usage.turn.cost_usd !== before.cost_usd;
@@ -35,14 +35,14 @@ export function addUsage(state: MachineState, out: MachineOutput[], report: Usag
     emit(state, out, { type: "usage.updated", data: { step: null, turn: usage.turn, session: usage.session } });
     return;
   }
-  const step = {
+  const step = defined({
     index: usage.steps,
     finish: report.finish === undefined ? null : finishOf(report.finish),
-    ...defined({ finish_native: report.finish }),
+    finish_native: report.finish,
     tokens: gained.tokens,
     cost_usd: gained.cost,
-    ...defined({ message_id: report.message_id }),
-  };
+    message_id: report.message_id,
+  });
   usage.steps += 1;
   emit(state, out, { type: "usage.updated", data: { step, turn: usage.turn, session: usage.session } });
 }
@@ -90,14 +90,14 @@ function learnBase(usage: UsageState, report: UsageReport): void {
 }
 
 /** Cost is known in full when every gain had one, or when the agent's own total says so. */
-function grown(total: UsageTotal, gained: Gained & { readonly authoritative: boolean }): UsageTotal {
+function grown(total: UsageTotal, gained: Gained, by: { readonly authoritative: boolean }): UsageTotal {
   const tokens = combineTokens(total.tokens, gained.tokens, (a, b) => a + b);
   if (gained.cost === null) {
     const priced = total.cost_usd === null ? "none" : isZero(gained.tokens) ? total.priced : "partial";
     return { tokens, cost_usd: total.cost_usd, priced };
   }
   const cost_usd = dollars((total.cost_usd ?? 0) + gained.cost);
-  const priced = gained.authoritative || isEmpty(total) || total.priced === "full" ? "full" : "partial";
+  const priced = by.authoritative || isEmpty(total) || total.priced === "full" ? "full" : "partial";
   return { tokens, cost_usd, priced };
 }
 

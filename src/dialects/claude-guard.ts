@@ -63,9 +63,13 @@ export function readBlock(value: unknown): ClaudeBlock {
 
 /** A result with what it leaves out: without a word of an error, all went well. */
 export function readResult(line: ClaudeResultLine): ClaudeResult {
+  if (isRead(line)) return line;
   const { subtype = line.error === undefined ? "success" : "error_during_execution" } = line;
   return { ...line, subtype, is_error: line.is_error ?? subtype.startsWith("error") };
 }
+
+const isRead = (line: ClaudeResultLine): line is ClaudeResult =>
+  line.subtype !== undefined && line.is_error !== undefined;
 
 const optionalText = optional(isString);
 const count = optional(isNumber);

@@ -27,8 +27,10 @@ export function onAssistant(state: State, line: ClaudeAssistant): Report[] {
   if (subagent === undefined && message !== state.streaming) out.push(...failOpen(state.streaming));
   if (subagent === undefined) state.lastWhole = message;
   const blocks = content.map(readBlock);
-  for (const [index, block] of blocks.entries()) {
+  let index = 0;
+  for (const block of blocks) {
     const ordinal = placeOf(message, { block, index, whole: blocks.length > 1 });
+    index += 1;
     message.next = Math.max(message.next, ordinal + 1);
     // An interrupted message is reported as far as it came.
     const broken = line.aborted === true || (state.interrupting && subagent === undefined);
@@ -262,13 +264,13 @@ function parentFor(state: State, message: Message): Report[] {
   if (message.parent !== null) return [];
   const key = message.id === null ? madeKey(state, "message") : `${message.id}/empty`;
   message.parent = key;
-  return emptyMessage({ ...placeIn(message), key, content: [] }, { synthetic: true });
+  const { id, subagent } = message;
+  const named = { native_item_id: id, message_id: id ?? undefined, subagent, key, content: [] };
+  return emptyMessage(named, { synthetic: true });
 }
 
 const blockKey = (state: State, { message, ordinal }: { message: Message; ordinal: number }): string =>
   message.id === null ? madeKey(state, "block") : `${message.id}/${ordinal}`;
 
-const placeIn = ({ id, subagent }: Message) => ({ native_item_id: id, message_id: id ?? undefined, subagent });
-
-const blockHead = (message: Message, { key, part }: { key: string; part: ContentPart }): ItemHead =>
-  itemHead("message", { ...placeIn(message), key, content: [part] });
+const blockHead = ({ id, subagent }: Message, { key, part }: { key: string; part: ContentPart }): ItemHead =>
+  itemHead("message", { native_item_id: id, message_id: id ?? undefined, subagent, key, content: [part] });

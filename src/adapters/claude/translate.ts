@@ -39,29 +39,23 @@ export const adapter: Fold<AdapterInput<ClaudeLine>, Report | Send, State> = {
   },
 };
 
-function onLine(state: State, line: ClaudeLine): (Report | Send)[] {
+function onLine(state: State, line: ClaudeLine): readonly (Report | Send)[] {
   const uuid = "uuid" in line ? line.uuid : undefined;
   const streamed = line.type === "stream_event" || line.type === "stream";
   if (isRepeat(state, { uuid, streamed })) return [];
   switch (line.type) {
     case "system":
       if (line.subtype === "init") return onTurnStart(state, line);
-      return [
-        ...(line.subtype === "status" || line.subtype === "api_retry" ? wake(state) : []),
-        ...onSystem(state, line),
-      ];
+      return line.subtype === "status" || line.subtype === "api_retry"
+        ? after(wake(state), onSystem(state, line))
+        : onSystem(state, line);
     case "assistant":
-      return [
-        ...wake(state),
-        ...(line.message.model === SYNTHETIC ? onSynthetic(state, line) : onAssistant(state, line)),
-      ];
+      return after(wake(state), line.message.model === SYNTHETIC ? onSynthetic(state, line) : onAssistant(state, line));
     case "user":
       return onUser(state, line);
     case "stream_event":
-    case "stream": {
-      const woken = wake(state);
-      return woken.length === 0 ? onStream(state, line) : [...woken, ...onStream(state, line)];
-    }
+    case "stream":
+      return after(wake(state), onStream(state, line));
     case "result":
       return onTurnEnd(state, line);
     case "tool_use":
@@ -86,6 +80,10 @@ function onLine(state: State, line: ClaudeLine): (Report | Send)[] {
       return [];
   }
 }
+
+/** One after the other. Mostly nothing comes before, and lists are not copied for nothing. */
+const after = <One, Other>(first: readonly One[], then: readonly Other[]): readonly (One | Other)[] =>
+  first.length === 0 ? then : [...first, ...then];
 
 /** `init` comes at the start of every turn, also of one that the CLI begins by itself. */
 function onTurnStart(state: State, line: ClaudeInit): Report[] {

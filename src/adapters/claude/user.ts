@@ -2,7 +2,7 @@
 import { defined } from "../../core/defined.ts";
 import type { Report } from "../../core/report.ts";
 import { itemHead, whole } from "../../core/report-builders.ts";
-import type { ClaudeUser } from "../../dialects/claude.ts";
+import type { ClaudeBlock, ClaudeUser } from "../../dialects/claude.ts";
 import { readBlock } from "../../dialects/claude-guard.ts";
 import { isShape } from "../../dialects/shape.ts";
 import type { ContentPart, Subagent } from "../../protocol/items.ts";
@@ -15,7 +15,7 @@ export function onUser(state: State, line: ClaudeUser): Report[] {
   const subagent = subagentOf(state, out, line);
   const { content } = line.message;
   const blocks = typeof content === "string" ? [] : content.map(readBlock);
-  const results = blocks.flatMap((block) => (block.type === "tool_result" ? [block] : []));
+  const results = blocks.filter((block) => block.type === "tool_result");
   for (const block of results) {
     // `tool_use_result` belongs to the one result of its line.
     const returned = results.length === 1 ? line.tool_use_result : undefined;
@@ -23,7 +23,7 @@ export function onUser(state: State, line: ClaudeUser): Report[] {
     out.push(...onToolResult(state, { block, returned, meta, subagent }));
   }
   if (results.length > 0 && subagent === undefined) out.push(...onToolsDone(state));
-  const parts = contentParts(content);
+  const parts = typeof content === "string" ? contentParts(content) : partsOf(blocks);
   if (parts.length > 0) out.push(...onText(state, { line, parts, subagent }));
   return out;
 }
@@ -40,12 +40,18 @@ function onToolsDone(state: State): Report[] {
 /** The text and images of a user message, as parts of an item. */
 export function contentParts(content: string | readonly unknown[]): ContentPart[] {
   if (typeof content === "string") return content === "" ? [] : [{ type: "text", text: content }];
-  return content.map(readBlock).flatMap((block): ContentPart[] => {
-    if (block.type === "text") return [{ type: "text", text: block.text }];
-    if (block.type !== "image") return [];
+  return partsOf(content.map(readBlock));
+}
+
+function partsOf(blocks: readonly ClaudeBlock[]): ContentPart[] {
+  const parts: ContentPart[] = [];
+  for (const block of blocks) {
+    if (block.type === "text") parts.push({ type: "text", text: block.text });
+    if (block.type !== "image") continue;
     const { data, media_type } = block.source;
-    return [defined({ type: "image", mime: media_type ?? "image/png", data })];
-  });
+    parts.push(defined({ type: "image", mime: media_type ?? "image/png", data }));
+  }
+  return parts;
 }
 
 const INTERRUPTED = "[Request interrupted by user";

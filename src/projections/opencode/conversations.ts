@@ -4,7 +4,7 @@ import type { EventOf, TurnEnd } from "../../protocol/events.ts";
 import type { Item, Subagent } from "../../protocol/items.ts";
 import { describeSession, modelOf, tokensOf } from "./describe.ts";
 import { endError, endFinish, messageOf } from "./errors.ts";
-import { openCodeSessionId } from "./ids.ts";
+import { openCodeSessionId, slugOf } from "./ids.ts";
 import { closeMessage, openMessage } from "./messages.ts";
 import { type Conversation, eventId, isQuiet, type Rendering, ROOT, rootOf } from "./state.ts";
 import { emitRunning, settleTools } from "./tool-parts.ts";
@@ -124,9 +124,11 @@ function childOf(rendering: Rendering, subagent: Subagent): Conversation {
   const name = subagent.name ?? (call === undefined ? "" : firstText(call.input, ["subagent_type"]));
   const what = call === undefined ? "" : firstText(call.input, ["description"]);
   const agent = name === "" ? "general" : name;
+  const id = subagent.id.startsWith("ses_") ? subagent.id : openCodeSessionId(`${state.session}/${subagent.id}`);
   const child: Conversation = {
     key: subagent.id,
-    id: /^ses_/.test(subagent.id) ? subagent.id : openCodeSessionId(`${state.session}/${subagent.id}`),
+    id,
+    slug: slugOf(id),
     parentID: parent.id,
     created: ms,
     updated: ms,

@@ -8,7 +8,7 @@ import type {
   OpenCodeUserMessage,
 } from "../../dialects/opencode.ts";
 import type { Tokens } from "../../protocol/events.ts";
-import { projectId, slugOf } from "./ids.ts";
+import { projectId } from "./ids.ts";
 import { type Conversation, noTokens, type OpenMessage, type State } from "./state.ts";
 
 /** The OpenCode whose shapes these are; clients compare it with their own. */
@@ -26,16 +26,15 @@ export const modelOf = (
 });
 
 /** Clients go on with the model that prompts name, so these must name one that can be chosen. */
-const chosenOf = (state: State) =>
-  modelOf({ ...state, model: state.chosen === undefined ? state.model : state.chosen });
+const chosenOf = ({ agent, model, chosen }: State) => modelOf({ agent, model: chosen === undefined ? model : chosen });
 
 export function describeSession(state: State, conversation: Conversation): OpenCodeSession {
   const { providerID, modelID } = chosenOf(state);
   const isRoot = conversation.parentID === null;
   return defined({
     id: conversation.id,
-    slug: slugOf(conversation.id),
-    projectID: projectId(state.directory),
+    slug: conversation.slug,
+    projectID: projectOf(state),
     directory: state.directory,
     path: "",
     parentID: conversation.parentID ?? state.parent ?? undefined,
@@ -53,6 +52,15 @@ export function describeSession(state: State, conversation: Conversation): OpenC
       archived: conversation.archived ?? undefined,
     }),
   });
+}
+
+/** The folder seldom changes, and a session is described often. */
+function projectOf(state: State): string {
+  const { directory, project } = state;
+  if (project?.directory === directory) return project.id;
+  const id = projectId(directory);
+  state.project = { directory, id };
+  return id;
 }
 
 export function describeUser(

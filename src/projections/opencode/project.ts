@@ -3,6 +3,7 @@ import { COPIED } from "../../core/copied-history.ts";
 import { defined } from "../../core/defined.ts";
 import { type Fold, unreachable } from "../../core/fold.ts";
 import { REWOUND } from "../../core/machine-state.ts";
+import { readTime } from "../../core/time-text.ts";
 import type { OpenCodeEvent } from "../../dialects/opencode.ts";
 import type { EventOf, MessagePlace, Revert, UniversalEvent } from "../../protocol/events.ts";
 import type { Item } from "../../protocol/items.ts";
@@ -51,7 +52,7 @@ import { closeResult, emitFile, emitOutput, openCall, openResult, runCall } from
 export const openCodeFold = (options: Partial<OpenCodeOptions> = {}): Fold<UniversalEvent, OpenCodeEvent, State> => ({
   start: () => start({ ...defaultOptions, ...options }),
   step(state, event) {
-    const rendering: Rendering = { state, event, ms: Date.parse(event.time), out: [] };
+    const rendering: Rendering = { state, event, ms: readTime(state.time, event.time), out: [] };
     render(rendering, event);
     return rendering.out;
   },

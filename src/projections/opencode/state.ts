@@ -1,7 +1,9 @@
 /** What the OpenCode projection remembers: plain data, bounded by what is open, never by what was said. */
+
+import { startReader, type TimeReader } from "../../core/time-text.ts";
 import type { OpenCodeEvent, OpenCodeSession, OpenCodeTokens } from "../../dialects/opencode.ts";
 import type { UniversalEvent } from "../../protocol/events.ts";
-import { type Clock, nextId, openCodeSessionId, startClock } from "./ids.ts";
+import { type Clock, nextId, openCodeSessionId, slugOf, startClock } from "./ids.ts";
 
 export interface OpenCodeOptions {
   /** One assistant message per turn, or one per model step as OpenCode itself stores them. */
@@ -48,6 +50,7 @@ export interface OpenMessage {
 export interface Conversation {
   readonly key: string;
   readonly id: string;
+  readonly slug: string;
   readonly parentID: string | null;
   readonly created: number;
   updated: number;
@@ -109,6 +112,7 @@ export interface ToolEntry {
 export interface State {
   readonly options: OpenCodeOptions;
   readonly clock: Clock;
+  readonly time: TimeReader;
   /** The universal session id: the seed of all ids. */
   session: string;
   agent: string;
@@ -118,6 +122,8 @@ export interface State {
   chosen: string | null | undefined;
   variant: string | null;
   directory: string;
+  /** The project of the folder, once it was asked for. */
+  project: { readonly directory: string; readonly id: string } | null;
   /** The session that this one belongs to, by OpenCode's id. */
   parent: string | null;
   cost: number;
@@ -167,12 +173,14 @@ export const noTokens: OpenCodeTokens = { input: 0, output: 0, reasoning: 0, cac
 export const start = (options: OpenCodeOptions): State => ({
   options,
   clock: startClock(),
+  time: startReader(),
   session: "",
   agent: "",
   model: null,
   chosen: undefined,
   variant: null,
   directory: "",
+  project: null,
   parent: null,
   cost: 0,
   tokens: noTokens,
@@ -226,9 +234,11 @@ export function rootOf({ state, event, ms }: Rendering): Conversation {
   const known = state.conversations.get(ROOT);
   if (known !== undefined) return known;
   state.session = event.session_id;
+  const id = openCodeSessionId(event.session_id);
   const root: Conversation = {
     key: ROOT,
-    id: openCodeSessionId(event.session_id),
+    id,
+    slug: slugOf(id),
     parentID: null,
     created: ms,
     updated: ms,
