@@ -11,7 +11,13 @@ import { liveEvents, readRecording, sessionFileRecordings } from "./support/sess
 const withoutStream: string[] = [];
 
 afterAll(() => {
-  expect(withoutStream.sort()).toEqual(["claude/tui-basic", "claude/tui-mixed", "claude/tui-rewind"]);
+  expect(withoutStream.sort()).toEqual([
+    "claude/tui-basic",
+    "claude/tui-mixed",
+    "claude/tui-rewind",
+    "gemini/rewound",
+    "gemini/two-turns",
+  ]);
 });
 
 test("there are recordings of every agent whose files are read", () => {

@@ -4,6 +4,10 @@
  */
 import type { Adapter } from "../core/adapter.ts";
 import type { SessionFiles } from "../core/session-files.ts";
+import { gemini } from "./acp/agents/gemini.ts";
+import { qwen } from "./acp/agents/qwen.ts";
+import { sessionFiles as geminiFiles } from "./acp/files/gemini.ts";
+import { sessionFiles as qwenFiles } from "./acp/files/qwen.ts";
 import { amp } from "./amp/index.ts";
 import { sessionFiles as ampFiles } from "./amp/session-file.ts";
 import { claude } from "./claude/index.ts";
@@ -22,7 +26,9 @@ export const agentFiles: readonly AgentFiles[] = [
   { adapter: amp, files: ampFiles },
   { adapter: claude, files: claudeFiles },
   { adapter: codex, files: codexFiles },
+  { adapter: gemini, files: geminiFiles },
   { adapter: opencode, files: opencodeFiles },
+  { adapter: qwen, files: qwenFiles },
 ];
 
 export const filesOf = (agent: string): AgentFiles | null =>

@@ -149,6 +149,50 @@ describe("files", () => {
   });
 });
 
+describe("files of Gemini CLI and Qwen Code", () => {
+  const SLUG = "tmp/app/chats";
+  const QWEN = "projects/-app/chats";
+  const write = (place: string, content: string): void => {
+    mkdirSync(join(root, place, ".."), { recursive: true });
+    writeFileSync(join(root, place), content);
+  };
+  const lines = (...values: readonly unknown[]): string => values.map((value) => `${JSON.stringify(value)}\n`).join("");
+  const header = { sessionId: ID, projectHash: "x", kind: "main" };
+  const prompt = { id: "m1", type: "user", content: [{ text: "Hello" }] };
+  const asked = { type: "user", uuid: "u1", parentUuid: null, sessionId: ID, message: { parts: [{ text: "Hello" }] } };
+
+  test("what is damaged or foreign is a sentence, or nothing; the rest is listed and read", () => {
+    write(`${SLUG}/session-a.jsonl`, lines(header, prompt, { id: 1 }, { $set: { messages: [7, null, {}] } }, prompt));
+    write(`${SLUG}/session-b.jsonl`, "no line of it\n");
+    write(`${SLUG}/session-c.json`, `{"sessionId": "${ID}", "messages": ${"[".repeat(100_000)}`);
+    write(`${SLUG}/session-d.jsonl`, lines({ ...header, kind: "subagent" }, prompt));
+    write(`${SLUG}/notes.txt`, "Hello");
+    symlinkSync(join(top, "outside", `${ID}.jsonl`), join(root, SLUG, "session-e.jsonl"));
+    write("projects.json", JSON.stringify({ projects: { "/app": "app", "/other": 7 } }));
+    expect(found("gemini")).toMatchObject([
+      { nativeId: ID, title: "Hello", directory: "/app", path: `${SLUG}/session-a.jsonl` },
+      { problem: expect.stringContaining("session-b.jsonl is damaged") },
+      { problem: expect.stringContaining("session-c.json is damaged") },
+    ]);
+    const read = (name: string) => filesOf("gemini")?.files.read(folder, { path: `${SLUG}/${name}`, nativeId: null });
+    expect(read("session-a.jsonl")).toMatchObject({ unread: ["Line 3 is no record that we know."], abandoned: 0 });
+    for (const name of ["session-b.jsonl", "session-c.json", "session-e.jsonl", "../../../outside/x"]) {
+      expect(() => read(name)).toThrow(/no session of Gemini CLI|There is no file/);
+    }
+  });
+
+  test("records that are each other's parents do not hang, and odd ones are sentences", () => {
+    const loop = { ...asked, uuid: "u2", parentUuid: "u3" };
+    const odd = { ...asked, uuid: "u3", parentUuid: "u2", message: { parts: [1, { functionCall: 5 }] } };
+    write(`${QWEN}/${ID}.jsonl`, lines({ ...asked, cwd: "/app" }, { type: "other" }, loop, odd));
+    write(`${QWEN}/${ID.replace("5e", "6e")}.jsonl`, lines({ type: "system", uuid: "s", cwd: "/app" }));
+    expect(found("qwen")).toMatchObject([{ nativeId: ID, title: "Hello", directory: "/app" }]);
+    const conversation = filesOf("qwen")?.files.read(folder, { path: `${QWEN}/${ID}.jsonl`, nativeId: null });
+    expect(conversation?.unread).toEqual(["Line 2 is no record that we know."]);
+    expect(conversation?.abandoned).toBe(1);
+  });
+});
+
 test("nothing is written beside a database, whether its program runs or has ended", () => {
   const file = join(root, "opencode.db");
   const database = openDatabase(file);

@@ -13,6 +13,7 @@ import { readRecorded } from "../../src/dialects/recording.ts";
 import type { UniversalEvent } from "../../src/protocol/events.ts";
 import { openDatabase } from "../../src/runtime/log/sqlite/database.ts";
 import { type OpenFolder, openAgentFolder } from "../../src/runtime/session-files/folder.ts";
+import { printedStreams } from "./printed-streams.ts";
 import { transcriptsFolder } from "./transcripts.ts";
 
 const recordings = join(transcriptsFolder, "session-files");
@@ -115,7 +116,17 @@ export function liveEvents({ folder, adapter, about }: SessionFileRecording): re
   const names = existsSync(live) ? readdirSync(live).sort() : [];
   const streams = names.filter((name) => /^(stdout|stream|event)/.test(name));
   if (streams.length === 0) return null;
-  return streams.flatMap((name) => {
+  const other = printedStreams[about.agent];
+  const prompts = about.sessions.flatMap(({ turns }) => turns.map(({ prompt }) => prompt ?? ""));
+  return streams.flatMap((name, index) => {
+    if (other !== undefined) {
+      const lines = readFileSync(join(live, name), "utf8").split("\n").filter(Boolean);
+      const records = other(
+        lines.map((line) => JSON.parse(line)),
+        prompts.slice(index),
+      );
+      return [...convertRecords({ adapter, id: about.sessions[0]?.id ?? "", records })];
+    }
     const host = readLines(join(live, name.replace("stdout", "stdin").replace("event", "http")), name);
     const said = readLines(join(live, name), null);
     const printed = name.startsWith("stdout") ? printedForms[about.agent] : undefined;

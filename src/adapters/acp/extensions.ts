@@ -3,6 +3,7 @@ import type { Report } from "../../core/report.ts";
 import { stepUsage } from "../../core/report-builders.ts";
 import { isString, shapeOf } from "../../dialects/shape.ts";
 import { onOwnWords } from "./blocks.ts";
+import { TURN_ENDED, TURN_STARTED } from "./files/lines.ts";
 import type { Extension } from "./quirks.ts";
 import { type State, threadOf } from "./state.ts";
 import { beginSubagent, endSubagent } from "./subagents.ts";
@@ -11,12 +12,18 @@ import { beginTurn } from "./work.ts";
 
 /** Null: nobody knows it. */
 export function onExtension(state: State, { method, params }: { method: string; params: unknown }): Report[] | null {
-  const meanings = state.quirks.extension?.(method, params) ?? null;
+  const meanings = ofFiles[method] ?? state.quirks.extension?.(method, params) ?? null;
   if (meanings === null) return null;
   const { sessionId } = shapeOf(params);
   const own = state.session === null || !isString(sessionId) || sessionId === state.session;
   return meanings.flatMap((meaning) => onMeaning(state, { meaning, own }));
 }
+
+/** In lines that were made of a session file. */
+const ofFiles: Readonly<Record<string, readonly Extension[]>> = {
+  [TURN_STARTED]: [{ type: "unasked.begin" }],
+  [TURN_ENDED]: [{ type: "unasked.end" }],
+};
 
 function onMeaning(state: State, { meaning, own }: { meaning: Extension; own: boolean }): Report[] {
   switch (meaning.type) {

@@ -26,24 +26,60 @@ export async function newTurns(log: EventLog, { id, adapter, known, turns }: Kno
     return turn.entries.length > lines && entries.some(({ type }) => type !== "exit") ? [{ ...turn, entries }] : [];
   });
   if (grown.length === 0) return [];
-  const own = await namesIn(log, id);
+  const own = await saidIn(log, id);
   return grown.filter((turn) => {
     const events = [...convertRecords({ adapter, id, records: turn.entries })];
-    return !events.some((event) => nameOf(event).some((name) => own.has(name)));
+    return !events.some((event) => isNamed(own, event) || isAsked(own, event));
   });
 }
 
-/** Every name that the session's items have with the agent. */
-async function namesIn(log: EventLog, id: SessionId): Promise<ReadonlySet<string>> {
-  const names = new Set<string>();
+/** What a session has said. */
+interface Said {
+  /** Every name that its items have with the agent. */
+  readonly names: Set<string>;
+  /** The words of its prompts. */
+  readonly prompts: Set<string>;
+  /** From when to when its turns were, in epoch milliseconds. */
+  readonly turns: { readonly from: number; until: number }[];
+}
+
+async function saidIn(log: EventLog, id: SessionId): Promise<Said> {
+  const said: Said = { names: new Set(), prompts: new Set(), turns: [] };
   for (let after = 0; ; ) {
     const groups = await log.read(id, { after, maxBytes: READ_BYTES });
-    if (groups.length === 0) return names;
+    if (groups.length === 0) return said;
     for (const group of groups) {
       after = group.last;
-      for (const event of group.notable()) for (const name of nameOf(event)) names.add(name);
+      for (const event of group.notable()) note(said, event);
     }
   }
+}
+
+function note({ names, prompts, turns }: Said, event: UniversalEvent): void {
+  for (const name of nameOf(event)) names.add(name);
+  const prompt = promptOf(event);
+  if (prompt !== null) prompts.add(prompt);
+  const time = Date.parse(event.time);
+  if (event.type === "turn.started") turns.push({ from: time, until: time });
+  const last = turns.at(-1);
+  if (event.type === "turn.ended" && last !== undefined) last.until = time;
+}
+
+const isNamed = ({ names }: Said, event: UniversalEvent): boolean => nameOf(event).some((name) => names.has(name));
+
+/** Some agents name nothing in their live stream: the same words were then asked during a turn of ours. */
+function isAsked({ prompts, turns }: Said, event: UniversalEvent): boolean {
+  const prompt = promptOf(event);
+  if (prompt === null || !prompts.has(prompt)) return false;
+  const time = Date.parse(event.time);
+  return turns.some(({ from, until }) => from <= time && time <= until);
+}
+
+function promptOf(event: UniversalEvent): string | null {
+  if (event.type !== "item.completed") return null;
+  const { role, kind, content }: Item = event.data.item;
+  if (role !== "user" || kind !== "message") return null;
+  return content.map((part) => (part.type === "text" ? part.text : "")).join("\n");
 }
 
 function nameOf(event: UniversalEvent): string[] {

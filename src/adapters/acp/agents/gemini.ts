@@ -56,12 +56,13 @@ export const gemini = defineAcpAgent({
       const mode = /^\[MODE_UPDATE\] (\S+)$/.exec(text)?.[1];
       return mode === undefined ? null : { type: "mode", mode };
     },
-    // The cache is part of the input, and is not counted by itself.
+    // The cache is part of the input. Cache and thoughts are counted in its session files only.
     tokensIn(meta) {
       const counts = shapeOf(shapeOf(shapeOf(meta).quota).token_count);
       if (counts.input_tokens === undefined) return null;
       const [input, output] = [count(counts.input_tokens), count(counts.output_tokens)];
-      return { input, output, reasoning: 0, cache_read: 0, cache_write: 0 };
+      const [cache_read, reasoning] = [count(counts.cached_tokens), count(counts.thought_tokens)];
+      return { input: Math.max(0, input - cache_read), output, reasoning, cache_read, cache_write: 0 };
     },
   },
 });
