@@ -1,6 +1,7 @@
 /** Runs the measurements that were asked for, prints them with their targets, and writes docs/performance.md. */
 import { cpus, loadavg } from "node:os";
 import { converting } from "./convert.ts";
+import { discovering } from "./discover.ts";
 import { writePage } from "./document.ts";
 import { flooding } from "./flood.ts";
 import { inspector } from "./inspector.ts";
@@ -20,6 +21,7 @@ const measurements: readonly Measurement[] = [
   weight,
   reconnecting,
   converting,
+  discovering,
   inspector,
 ];
 

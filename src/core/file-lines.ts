@@ -17,8 +17,14 @@ export interface FileLines {
   readonly unread: readonly string[];
 }
 
-/** `skips`: lines that need no parsing, by their beginning. */
-export function readFileLines(text: string, skips: (line: string) => boolean = () => false): FileLines {
+export interface FileLinesOptions {
+  /** Lines that need no parsing, by their text. */
+  readonly skips?: (line: string) => boolean;
+  /** No line after this one is needed. */
+  readonly until?: (value: unknown) => boolean;
+}
+
+export function readFileLines(text: string, { skips, until }: FileLinesOptions = {}): FileLines {
   const lines: FileLine[] = [];
   const unread: string[] = [];
   let number = 0;
@@ -28,8 +34,11 @@ export function readFileLines(text: string, skips: (line: string) => boolean = (
     number += 1;
     if (end > start) {
       const line = text.slice(start, end);
-      const read = skips(line) ? null : parsed(line);
-      if (read !== null && "value" in read) lines.push({ number, value: read.value });
+      const read = skips?.(line) === true ? null : parsed(line);
+      if (read !== null && "value" in read) {
+        lines.push({ number, value: read.value });
+        if (until?.(read.value) === true) break;
+      }
       // Without its newline the last line may be half written: the next reading will have it.
       else if (read !== null && newline >= 0) unread.push(`Line ${number} ${read.error}.`);
     }

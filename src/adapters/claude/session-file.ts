@@ -1,5 +1,5 @@
 /** Claude Code's own session files: what a list shows of one, and the conversation in it. */
-import { readFileLines } from "../../core/file-lines.ts";
+import { type FileLinesOptions, readFileLines } from "../../core/file-lines.ts";
 import {
   type AgentFolder,
   type Conversation,
@@ -62,13 +62,14 @@ function describe(
   const facts = folder.facts(path);
   if (facts === null || facts.size === 0) return null;
   const nativeId = idOf(path);
-  const head = readRecords(folder.head(path, HEAD_BYTES) ?? "");
-  const first = head.records.find((record) => record.type === "user" && !record.sidechain && isPrompt(record));
-  const any = head.records.find(({ native }) => isString(native.cwd));
+  const beginning = folder.head(path, HEAD_BYTES) ?? "";
+  const { records } = readRecords(beginning, { skips: isCopy, until: (value) => isFirst(recordOf(value)) });
+  const first = records.find(isFirst);
+  const any = records.find(({ native }) => isString(native.cwd));
   if (any === undefined) return null;
   if (first === undefined && facts.size <= HEAD_BYTES) return null;
-  const tail = facts.size > HEAD_BYTES ? readRecords(folder.tail(path, TAIL_BYTES) ?? "") : head;
-  const title = tail.title ?? head.title ?? (first === undefined ? null : textOf(messageOf(first).content));
+  const end = facts.size > HEAD_BYTES ? (folder.tail(path, TAIL_BYTES) ?? "") : "";
+  const title = titleIn(end) ?? titleIn(beginning) ?? (first === undefined ? null : textOf(messageOf(first).content));
   return {
     nativeId,
     title,
@@ -80,6 +81,18 @@ function describe(
 }
 
 const isPrompt = (record: ClaudeFileRecord): boolean => ["prompt", "shell"].includes(userKind(record));
+
+const isFirst = (record: ClaudeFileRecord | null): boolean =>
+  record?.type === "user" && !record.sidechain && isPrompt(record);
+
+function recordOf(value: unknown): ClaudeFileRecord | null {
+  const line = readClaudeFileLine(value);
+  return line.kind === "record" ? line.record : null;
+}
+
+/** Every other line is left unparsed: a list reads thousands of files. */
+const titleIn = (text: string): string | null =>
+  readRecords(text, { skips: (line) => !/"(?:customTitle|aiTitle|summary)"/.test(line) }).title;
 
 function besideSize(folder: AgentFolder, path: string): number {
   let size = 0;
@@ -100,8 +113,8 @@ interface FileRecords {
 /** Copies of requests are most of a file: they are not parsed. */
 const isCopy = (line: string): boolean => line.startsWith('{"type":"api-request');
 
-function readRecords(text: string): FileRecords {
-  const { lines, unread } = readFileLines(text, isCopy);
+function readRecords(text: string, options: FileLinesOptions = { skips: isCopy }): FileRecords {
+  const { lines, unread } = readFileLines(text, options);
   const records: ClaudeFileRecord[] = [];
   const sentences = [...unread];
   let title: { readonly rank: number; readonly title: string } | null = null;

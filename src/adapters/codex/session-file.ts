@@ -141,7 +141,8 @@ const rowOf = ({ title, name, cwd, source }: SqlRow): Known => ({
 /** Null for a file without a prompt, or one that is compressed and has no row in the index. */
 function headOf(folder: AgentFolder, path: string): Known | null {
   const text = path.endsWith(".zst") ? null : folder.head(path, HEAD_BYTES);
-  const lines = readFileLines(text ?? "").lines.map(({ value }) => readCodexFileLine(value));
+  const until = (value: unknown): boolean => firstPrompt([readCodexFileLine(value)]) !== null;
+  const lines = readFileLines(text ?? "", { until }).lines.map(({ value }) => readCodexFileLine(value));
   const meta = lines.find(({ kind }) => kind === "session_meta")?.payload;
   if (meta === undefined) return path.endsWith(".zst") ? { title: null, directory: null, isAgent: false } : null;
   return {

@@ -1,5 +1,5 @@
 /** Gemini CLI's own session files: what a list shows of one, and the conversation in it. */
-import { readFileLines } from "../../../core/file-lines.ts";
+import { type FileLinesOptions, readFileLines } from "../../../core/file-lines.ts";
 import { parseJson } from "../../../core/json.ts";
 import type { Recorded } from "../../../core/recorded.ts";
 import {
@@ -72,13 +72,26 @@ function describe(
   const isDocument = path.endsWith(".json");
   const text = isDocument && facts.size <= LISTED_BYTES ? folder.text(path) : folder.head(path, HEAD_BYTES);
   const isWhole = facts.size <= (isDocument ? LISTED_BYTES : HEAD_BYTES);
-  const { id, isMain, title, list } = isDocument && !isWhole ? headOfDocument(text ?? "") : readList(path, text ?? "");
+  const until = isPatched(text ?? "") ? {} : { until: isFirst };
+  const { id, isMain, title, list } =
+    isDocument && !isWhole ? headOfDocument(text ?? "") : readList(path, text ?? "", until);
   if (id === null) return { problem: `${path} is damaged, or no session of Gemini CLI.`, path };
   const first = list.messages().find(isPrompt);
   if (!isMain || (first === undefined && isWhole)) return null;
   const prompt = first === undefined ? null : textOfParts(first.native.content);
   const { size, modifiedAt: updatedAt } = facts;
   return { nativeId: id, title: title ?? prompt, directory, updatedAt, size, path };
+}
+
+/** Whether messages may have been taken back: the list that every process begins with is no patch. */
+const isPatched = (text: string): boolean =>
+  text.includes("$rewindTo") || text.indexOf(LIST) !== text.lastIndexOf(LIST);
+
+const LIST = '{"$set":{"messages":';
+
+function isFirst(value: unknown): boolean {
+  const line = readGeminiFileLine(value);
+  return line.kind === "message" && isPrompt(line.message);
 }
 
 interface ReadList {
@@ -94,8 +107,8 @@ function headOfDocument(text: string): ReadList {
   return { id, isMain: true, title: null, list: openList(), unread: [] };
 }
 
-function readList(path: string, text: string): ReadList {
-  return path.endsWith(".json") ? readDocument(text) : readLines(text);
+function readList(path: string, text: string, options: FileLinesOptions = {}): ReadList {
+  return path.endsWith(".json") ? readDocument(text) : readLines(text, options);
 }
 
 function readDocument(text: string): ReadList {
@@ -116,8 +129,8 @@ function documentOf(text: string): Shape {
   }
 }
 
-function readLines(text: string): ReadList {
-  const { lines, unread } = readFileLines(text);
+function readLines(text: string, options: FileLinesOptions): ReadList {
+  const { lines, unread } = readFileLines(text, options);
   const sentences = [...unread];
   const list = openList();
   let [id, isMain, title]: [string | null, boolean, string | null] = [null, true, null];

@@ -1,5 +1,5 @@
 /** Qwen Code's own session files: what a list shows of one, and the conversation in it. */
-import { readFileLines } from "../../../core/file-lines.ts";
+import { type FileLinesOptions, readFileLines } from "../../../core/file-lines.ts";
 import { parseJson } from "../../../core/json.ts";
 import {
   type AgentFolder,
@@ -53,13 +53,20 @@ function describe(folder: AgentFolder, { nativeId, path }: { nativeId: string; p
   const facts = folder.facts(path);
   if (facts === null || facts.size === 0) return null;
   const { size, modifiedAt: updatedAt } = facts;
-  const head = readRecords(folder.head(path, HEAD_BYTES) ?? "");
-  const first = head.records.find(isPrompt);
-  const directory = head.records.map(({ native }) => native.cwd).find(isString) ?? null;
+  const beginning = folder.head(path, HEAD_BYTES) ?? "";
+  const { records } = readRecords(beginning, { until: isFirst });
+  const first = records.find(isPrompt);
+  const directory = records.map(({ native }) => native.cwd).find(isString) ?? null;
   if (first === undefined && (size <= HEAD_BYTES || directory === null)) return null;
-  const tail = size > HEAD_BYTES ? readRecords(folder.tail(path, TAIL_BYTES) ?? "") : head;
-  const title = titleIn(tail.records) ?? titleIn(head.records) ?? (first === undefined ? null : promptOf(first));
+  const end = size > HEAD_BYTES ? (folder.tail(path, TAIL_BYTES) ?? "") : beginning;
+  const named = readRecords(end, { skips: (line) => !line.includes('"custom_title"') }).records;
+  const title = titleIn(named) ?? (first === undefined ? null : promptOf(first));
   return { nativeId, title, directory, updatedAt, size, path };
+}
+
+function isFirst(value: unknown): boolean {
+  const record = readQwenFileLine(value);
+  return record !== null && isPrompt(record);
 }
 
 function sizeIn(folder: AgentFolder, place: string): number {
@@ -74,11 +81,14 @@ function titleIn(records: readonly QwenFileRecord[]): string | null {
   return isString(customTitle) && customTitle !== "" ? customTitle : null;
 }
 
-function readRecords(text: string): {
+function readRecords(
+  text: string,
+  options: FileLinesOptions = {},
+): {
   readonly records: readonly QwenFileRecord[];
   readonly unread: readonly string[];
 } {
-  const { lines, unread } = readFileLines(text);
+  const { lines, unread } = readFileLines(text, options);
   const sentences = [...unread];
   const records = lines.flatMap(({ value, number }) => {
     const record = readQwenFileLine(value);
