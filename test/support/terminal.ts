@@ -10,6 +10,8 @@ export interface Terminal {
   /** Types words; `keys` are named keys such as Enter. */
   readonly type: (text: string) => void;
   readonly press: (...keys: string[]) => void;
+  /** As a terminal gives what was dropped on it or pasted into it. */
+  readonly paste: (text: string) => void;
   readonly screen: () => string;
   /** Looks until the screen shows it; the last screen is in the error otherwise. */
   readonly shows: (what: RegExp, options?: { readonly withinMs?: number }) => Promise<string>;
@@ -52,6 +54,10 @@ export function openTerminal({
   return {
     type: (text) => void tmux("send-keys", "-t", "main", "-l", text),
     press: (...keys) => void tmux("send-keys", "-t", "main", ...keys),
+    paste(text) {
+      tmux("set-buffer", text);
+      tmux("paste-buffer", "-p", "-t", "main");
+    },
     screen,
     close,
     keep(name) {
