@@ -72,9 +72,9 @@ export function sayPrompt(
   { turn, prompt }: { turn: Turn; prompt: Prompt },
 ): void {
   const { echoesPrompts, extras } = state.capabilities;
-  // An echo of the bare words would not say which of them a program wrote.
-  const losesParts = prompt.extras?.parts !== undefined && extras?.includes("parts") !== true;
-  if (echoesPrompts && !losesParts) {
+  // An echo of the bare words would not say which of them a program wrote, nor what the files were called.
+  const isMore = prompt.extras?.parts !== undefined || prompt.attachments.length > 0;
+  if (echoesPrompts && (!isMore || extras?.includes("parts") === true)) {
     turn.unsaid = prompt;
     return;
   }

@@ -2,14 +2,10 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { claude } from "../../src/adapters/claude/index.ts";
-import { defaultPolicy, type Effect, type SessionInput } from "../../src/core/input.ts";
 import type { LaunchOptions } from "../../src/core/launch.ts";
-import { openSession } from "../../src/core/session.ts";
 import { isClaudeLine } from "../../src/dialects/claude-guard.ts";
 import { ClaudeLineSchema } from "../../src/dialects/claude-schema.ts";
-import type { Command } from "../../src/protocol/commands.ts";
-import type { EventOf, EventType, UniversalEvent } from "../../src/protocol/events.ts";
-import { promptId, sessionId } from "../../src/protocol/ids.ts";
+import { driven } from "../support/claude-driven.ts";
 import { plainOptions } from "../support/launch-options.ts";
 import { transcriptsOf } from "../support/transcripts.ts";
 
@@ -99,22 +95,6 @@ describe("commands", () => {
     expect(first).toHaveProperty(
       "uuid",
       expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-8[0-9a-f]{3}-[0-9a-f]{12}$/),
-    );
-  });
-
-  test("attachments are named by their path", () => {
-    const { sent, command } = driven();
-    const attachments = [
-      { path: "/workspace/a.png", mime: "image/png" },
-      { path: "/tmp/x1", filename: "notes.md" },
-    ];
-    command({
-      type: "prompt",
-      prompt: { prompt_id: promptId("p"), text: "Look", attachments },
-      delivery: "queue",
-    });
-    expect(JSON.stringify(sent)).toContain(
-      "Look\\n\\nAttached files:\\n- /workspace/a.png, image/png\\n- /tmp/x1 (notes.md)",
     );
   });
 
@@ -325,42 +305,6 @@ const requestOf = (line: unknown): unknown =>
 function argsOf(given: LaunchOptions): string {
   const launch = claude.launch(given);
   return launch.kind === "process" ? launch.args.join(" ") : launch.kind;
-}
-
-/** A session of which the test plays both the person and the CLI. */
-function driven() {
-  const session = openSession({ sessionId: sessionId("s"), adapter: claude, policy: defaultPolicy });
-  const events: UniversalEvent[] = [];
-  const sent: unknown[] = [];
-  const perform = (effect: Effect): void => {
-    if (effect.type === "connect") feed({ type: "connected", first: true, options, at: 1 });
-    if (effect.type === "send.line") sent.push(effect.line);
-  };
-  const feed = (input: SessionInput): void => {
-    const out = session.step(input);
-    events.push(...out.events);
-    for (const effect of out.effects) perform(effect);
-  };
-  const command = (given: Command): void => feed({ type: "command", command: given, at: 2 });
-  const self = {
-    events,
-    sent,
-    feed,
-    command,
-    hear: (...heard: readonly unknown[]): void => {
-      for (const line of heard) feed({ type: "line", from: "agent", line, at: 2 });
-    },
-    prompt: (text: string) => {
-      command({ type: "prompt", prompt: { prompt_id: promptId("p1"), text, attachments: [] }, delivery: "queue" });
-      return self;
-    },
-    last: <Type extends EventType>(type: Type): EventOf<Type> => {
-      const found = events.findLast((event): event is EventOf<Type> => event.type === type);
-      if (found === undefined) throw new Error(`No ${type} among ${events.map((event) => event.type).join(", ")}`);
-      return found;
-    },
-  };
-  return self;
 }
 
 /** Puts the value somewhere into the line, or takes the place away. */

@@ -14,8 +14,9 @@ import { calls, says } from "../support/codex-agent.ts";
 import { serve } from "../support/daemon.ts";
 import { temporaryFolder } from "../support/folders.ts";
 import { openTui, submit } from "../support/opencode-tui.ts";
+import { redDot } from "../support/pictures.ts";
 import { describeNeeding } from "../support/requires.ts";
-import { hasTmux } from "../support/terminal.ts";
+import { hasTmux, type Terminal } from "../support/terminal.ts";
 
 const programs = {
   opencode: process.env.FRANCA_TEST_OPENCODE,
@@ -50,6 +51,52 @@ async function daemonFor(agent: "claude" | "codex", env: Readonly<Record<string,
   return url;
 }
 
+function claudeEnvironment(folder: string, url: string): Record<string, string> {
+  return {
+    HOME: join(folder, "home"),
+    TMPDIR: join(folder, "tmp"),
+    ANTHROPIC_BASE_URL: url,
+    ANTHROPIC_API_KEY: "dummy",
+    CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
+  };
+}
+
+async function trust(url: string, directory: string): Promise<void> {
+  const trusted = await fetch(`${url}/v1/trust`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ directory, force: true }),
+  });
+  expect(trusted.ok).toBe(true);
+}
+
+/** A file to mention and a picture to paste. */
+function fillFolder(directory: string): { readonly picture: string } {
+  writeFileSync(join(directory, "needle.md"), "# The needle\n");
+  const picture = join(directory, "dot.png");
+  writeFileSync(picture, redDot);
+  return { picture };
+}
+
+/** Types a prompt that mentions the file and carries the picture. */
+async function mention(terminal: Terminal, picture: string): Promise<void> {
+  terminal.type("look at @need");
+  await terminal.shows(/┃ needle\.md/);
+  terminal.press("Enter");
+  await terminal.shows(/look at @needle\.md/);
+  terminal.paste(picture);
+  await terminal.shows(/look at @needle\.md +\[Image 1\]/);
+  terminal.press("Enter");
+}
+
+/** Requests are long: what is looked for is said, not what it was looked for in. */
+function expectMentioned(request: unknown): void {
+  const asked = JSON.stringify(request);
+  const wanted = { file: "needle.md", picture: Buffer.from(redDot).toString("base64") };
+  for (const [name, part] of Object.entries(wanted))
+    expect({ name, found: asked.includes(part) }).toEqual({ name, found: true });
+}
+
 describeNeeding("the TUI on real agents", { missing }, () => {
   test("Claude Code: a tool, a permission dialog, an edit, the answer", async () => {
     const folder = temporaryFolder();
@@ -68,14 +115,7 @@ describeNeeding("the TUI on real agents", { missing }, () => {
       ],
     });
     onTestFinished(() => model.close());
-    const env = {
-      HOME: join(folder, "home"),
-      TMPDIR: join(folder, "tmp"),
-      ANTHROPIC_BASE_URL: model.url,
-      ANTHROPIC_API_KEY: "dummy",
-      CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
-    };
-    const url = await daemonFor("claude", env, folder);
+    const url = await daemonFor("claude", claudeEnvironment(folder, model.url), folder);
     const terminal = openTui({ program: programs.opencode ?? "", url, directory });
     await terminal.shows(/Claude Code/, { withinMs: 60_000 });
     await submit(terminal, "Read README.md and add a line at the end");
@@ -107,20 +147,8 @@ describeNeeding("the TUI on real agents", { missing }, () => {
       ],
     });
     onTestFinished(() => model.close());
-    const env = {
-      HOME: join(folder, "home"),
-      TMPDIR: join(folder, "tmp"),
-      ANTHROPIC_BASE_URL: model.url,
-      ANTHROPIC_API_KEY: "dummy",
-      CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
-    };
-    const url = await daemonFor("claude", env, folder);
-    const trusted = await fetch(`${url}/v1/trust`, {
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body: JSON.stringify({ directory, force: true }),
-    });
-    expect(trusted.ok).toBe(true);
+    const url = await daemonFor("claude", claudeEnvironment(folder, model.url), folder);
+    await trust(url, directory);
     const terminal = openTui({ program: programs.opencode ?? "", url, directory });
     await terminal.shows(/Claude Code/, { withinMs: 60_000 });
     await submit(terminal, "good morning");
@@ -156,7 +184,32 @@ describeNeeding("the TUI on real agents", { missing }, () => {
     terminal.keep("claude-forked");
   });
 
-  test("Codex: a command, a permission dialog, the answer", async () => {
+  test("Claude Code: a mentioned file, a pasted picture, plan in mid-session", async () => {
+    const folder = temporaryFolder();
+    for (const name of ["work", "home", "tmp"]) mkdirSync(join(folder, name));
+    const directory = join(folder, "work");
+    const { picture } = fillFolder(directory);
+    const model = await serveAnthropic({
+      turns: [answer(text("I see a needle and a dot.")), answer(text("This is only a plan."))],
+    });
+    onTestFinished(() => model.close());
+    const url = await daemonFor("claude", claudeEnvironment(folder, model.url), folder);
+    await trust(url, directory);
+    const terminal = openTui({ program: programs.opencode ?? "", url, directory });
+    await terminal.shows(/Claude Code/, { withinMs: 60_000 });
+    await mention(terminal, picture);
+    await terminal.shows(/I see a needle and a dot\./);
+    terminal.keep("claude-mention");
+    expectMentioned(model.requests.at(-1));
+    terminal.press("Tab");
+    await terminal.shows(/Plan · /);
+    await submit(terminal, "what would you do");
+    await terminal.shows(/This is only a plan\./);
+    terminal.keep("claude-plan");
+    expect(/plan mode is active/i.test(JSON.stringify(model.requests.at(-1)))).toBe(true);
+  });
+
+  test("Codex: a command, a permission dialog, the answer, a mentioned file, a picture, a person's own command", async () => {
     const folder = temporaryFolder();
     for (const name of ["work", "codex"]) mkdirSync(join(folder, name));
     const directory = join(folder, "work");
@@ -168,6 +221,7 @@ describeNeeding("the TUI on real agents", { missing }, () => {
           input: { cmd: "touch made.txt", sandbox_permissions: "require_escalated", justification: "May I?" },
         }),
         says("Done by Codex."),
+        says("Codex sees a needle and a dot."),
       ],
     });
     onTestFinished(() => model.close());
@@ -181,6 +235,7 @@ describeNeeding("the TUI on real agents", { missing }, () => {
     );
     const env = { CODEX_HOME: home, SCRIPTED_KEY: "none", SHELL: "/bin/bash" };
     const url = await daemonFor("codex", env, folder);
+    await trust(url, directory);
     const terminal = openTui({ program: programs.opencode ?? "", url, directory });
     await terminal.shows(/Codex/, { withinMs: 60_000 });
     await submit(terminal, "make a file");
@@ -189,5 +244,14 @@ describeNeeding("the TUI on real agents", { missing }, () => {
     terminal.press("Enter");
     await terminal.shows(/echo from codex[\s\S]*Done by Codex\./);
     terminal.keep("codex-turn");
+    await mention(terminal, fillFolder(directory).picture);
+    await terminal.shows(/File +needle\.md[\s\S]*File +dot\.png[\s\S]*Codex sees a needle and a dot\./);
+    expectMentioned(model.requests.at(-1));
+    terminal.type("!");
+    await terminal.shows(/shell/i);
+    terminal.type("echo by $((40+2)) hand");
+    terminal.press("Enter");
+    await terminal.shows(/by 42 hand/);
+    terminal.keep("codex-mention-and-shell");
   });
 });

@@ -2,10 +2,10 @@
 import type { AgentCommand, Send } from "../../core/agent-io.ts";
 import { unreachable } from "../../core/fold.ts";
 import { HOST_CALL } from "../../core/host-call.ts";
+import { isImage } from "../../core/media-types.ts";
 import type { Report } from "../../core/report.ts";
 import { notify } from "../../core/rpc.ts";
 import { isString, shapeOf } from "../../dialects/shape.ts";
-import type { Attachment } from "../../protocol/commands.ts";
 import { ask } from "./ask.ts";
 import { changeSettings } from "./config.ts";
 import { openSession, prompts } from "./handshake.ts";
@@ -60,9 +60,6 @@ function onPrompt(state: State, command: PromptCommand): (Report | Send)[] {
     return { type: "send.host", id: `${HOST_CALL}attach/${state.hostCalls}`, call: { type: "file.attach", path } };
   });
 }
-
-const isImage = ({ path, mime }: Attachment): boolean =>
-  mime === undefined ? /\.(png|jpe?g|gif|webp)$/i.test(path) : mime.startsWith("image/");
 
 /** An image of the prompt was read, or could not be. */
 export function onAttached(state: State, { status, body }: { status: number; body: unknown }): (Report | Send)[] {

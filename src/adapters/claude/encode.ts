@@ -2,17 +2,19 @@
 import type { AgentCommand, Send } from "../../core/agent-io.ts";
 import { unreachable } from "../../core/fold.ts";
 import { hashHex } from "../../core/hash.ts";
+import type { Report } from "../../core/report.ts";
 import type { Attachment, Prompt, SessionChange } from "../../protocol/commands.ts";
+import { onPicture, picturesOf, readPictures } from "./attach.ts";
 import { nativeMode } from "./launch.ts";
 import { rejectQuestion, replyPermission, replyQuestion } from "./permissions.ts";
 import { request } from "./requests.ts";
 import type { State } from "./state.ts";
 
-export function encode(state: State, command: AgentCommand): Send[] {
+export function encode(state: State, command: AgentCommand): (Report | Send)[] {
   switch (command.type) {
     case "prompt":
     case "steer":
-      return [message(state, { id: command.prompt.prompt_id, text: promptText(command.prompt) })];
+      return readPictures(state, command.prompt) ?? [promptMessage(state, command.prompt, [])];
     case "compact":
       return [message(state, { id: `compact-${state.requests}-${state.made}`, text: "/compact" })];
     case "permission.reply":
@@ -34,16 +36,36 @@ export function encode(state: State, command: AgentCommand): Send[] {
   }
 }
 
-function message(state: State, { id, text }: { id: string; text: string }): Send {
+/** A picture of a prompt was read, or could not be. */
+export function onAttached(
+  state: State,
+  answer: { readonly id: string; readonly status: number; readonly body: unknown },
+): (Report | Send)[] {
+  const { reports, ready } = onPicture(state, answer);
+  return [...reports, ...ready.map((one) => promptMessage(state, one.prompt, picturesOf(one)))];
+}
+
+const promptMessage = (state: State, prompt: Prompt, pictures: readonly unknown[]): Send =>
+  message(state, { id: prompt.prompt_id, text: promptText(prompt), pictures });
+
+interface Said {
+  readonly id: string;
+  readonly text: string;
+  readonly pictures?: readonly unknown[];
+}
+
+function message(state: State, { id, text, pictures = [] }: Said): Send {
   const uuid = uuidFrom(id);
   state.working = true;
   state.sent.add(uuid);
-  const line = { type: "user", message: { role: "user", content: [{ type: "text", text }] }, uuid };
+  const line = { type: "user", message: { role: "user", content: [{ type: "text", text }, ...pictures] }, uuid };
   return { type: "send.line", line };
 }
 
 /** Stop means stop: commands and subagents left in the background as well. */
-function abort(state: State): Send[] {
+function abort(state: State): (Report | Send)[] {
+  const waited = state.attaching.splice(0).length > 0;
+  if (waited && !state.working) return [{ type: "end", reason: "aborted" }];
   state.interrupting = true;
   const tasks = [...state.background.keys()];
   return [
@@ -62,7 +84,7 @@ function change(state: State, { model, permission_mode }: SessionChange): Send[]
   return out;
 }
 
-/** Attachments are named by their path: the agent's own Read tool opens files and images alike. */
+/** Attachments are named by their path: the agent's own Read tool opens files. Pictures go along besides. */
 function promptText({ text, attachments }: Prompt): string {
   if (attachments.length === 0) return text;
   const files = attachments.map(({ path, mime, filename }: Attachment) => {

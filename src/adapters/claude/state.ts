@@ -4,6 +4,7 @@ import { noTokens } from "../../core/tokens.ts";
 import type { ClaudeUsage, JsonObject } from "../../dialects/claude.ts";
 import type { BackgroundWork, Tokens } from "../../protocol/events.ts";
 import type { Subagent } from "../../protocol/items.ts";
+import type { Attaching } from "./attach.ts";
 import type { KnownTodo } from "./todos.ts";
 
 /** One block of a message that was begun. Tool calls are items of their own and named by their call. */
@@ -87,6 +88,8 @@ export interface State {
   readonly todos: Map<string, KnownTodo>;
   /** Messages we sent, by uuid, until a result names them. */
   readonly sent: Set<string>;
+  /** Messages of ours whose pictures are being read. */
+  readonly attaching: Attaching[];
   /** Recordings only: messages of the host that no turn has begun for. */
   waiting: Waiting[];
   /** This version names on a result the messages it answers. */
@@ -127,6 +130,7 @@ export const start = (): State => ({
   denials: new Set(),
   todos: new Map(),
   sent: new Set(),
+  attaching: [],
   waiting: [],
   namesMessages: false,
   settled: false,
@@ -187,6 +191,7 @@ export function forgetProcess(state: State): void {
   state.asked.clear();
   state.requested.clear();
   state.sent.clear();
+  state.attaching.length = 0;
 }
 
 /** A key for what has no id of its own. */

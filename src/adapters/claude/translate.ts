@@ -6,7 +6,7 @@ import type { ClaudeAssistant, ClaudeInit, ClaudeLine, ClaudeResultLine, ClaudeU
 import { readBlock, readResult } from "../../dialects/claude-guard.ts";
 import { isString } from "../../dialects/shape.ts";
 import { onAssistant, onStream, SYNTHETIC } from "./blocks.ts";
-import { encode } from "./encode.ts";
+import { encode, onAttached } from "./encode.ts";
 import { onResult } from "./end.ts";
 import { explainExit } from "./exit.ts";
 import { onLegacyResult, onLegacyUse } from "./legacy.ts";
@@ -31,6 +31,7 @@ export const adapter: Fold<AdapterInput<ClaudeLine>, Report | Send, State> = {
         state.acceptsEdits = input.options.permission_mode === "acceptEdits";
         return [];
       case "response":
+        return onAttached(state, input);
       case "tick":
         return [];
       default:

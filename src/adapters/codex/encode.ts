@@ -3,6 +3,7 @@
 import type { AgentCommand, Send } from "../../core/agent-io.ts";
 import { defined } from "../../core/defined.ts";
 import { unreachable } from "../../core/fold.ts";
+import { isImage } from "../../core/media-types.ts";
 import type { Report } from "../../core/report.ts";
 import { answer, call } from "../../core/rpc.ts";
 import type { Prompt } from "../../protocol/commands.ts";
@@ -110,9 +111,6 @@ function inputOf({ text, attachments }: Prompt): unknown[] {
     ),
   ];
 }
-
-const isImage = ({ path, mime }: { path: string; mime: string | undefined }): boolean =>
-  mime === undefined ? /\.(png|jpe?g|gif|webp)$/i.test(path) : mime.startsWith("image/");
 
 function steer(state: State, { prompt, at }: { prompt: Prompt; at: number }): (Report | Send)[] {
   const thread = ownThread(state);
