@@ -11,6 +11,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
+import * as zlib from "node:zlib";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { adapters } from "../../src/adapters/index.ts";
 import type { UniversalEvent } from "../../src/protocol/events.ts";
@@ -221,6 +222,50 @@ test("a title with escapes and bidirectional marks is shown without them", async
   expect(found?.title).toBe("[2Jevil title second line");
   const { sessionId: session } = await sessions.adopt({ agent: "claude", nativeSessionId: CLAUDE, fork: false });
   expect((await sessions.get(id(session))).title).toBe("[2Jevil title second line");
+});
+
+describe("a rollout of Codex that was compressed", () => {
+  const compress: unknown = Reflect.get(zlib, "zstdCompressSync");
+
+  /** The rollout in the place of the plain one, and its thread. */
+  function compressed(pack: (bytes: Buffer) => Uint8Array): string {
+    useRecording("codex/plain");
+    const sessionsFolder = join(home, ".codex", "sessions");
+    const names = readdirSync(sessionsFolder, { recursive: true, encoding: "utf8" });
+    const name = names.find((one) => one.endsWith(".jsonl")) ?? "";
+    const file = join(sessionsFolder, name);
+    writeFileSync(`${file}.zst`, pack(readFileSync(file)));
+    rmSync(file);
+    return /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?=\.jsonl$)/.exec(name)?.[0] ?? "";
+  }
+
+  test.runIf(typeof compress === "function")("is read like one that was not", async () => {
+    const plain = sessionFileRecordings.find(({ name }) => name === "codex/plain");
+    const nativeSessionId = compressed((bytes) => (typeof compress === "function" ? compress(bytes) : bytes));
+    const { conversations } = await sessions.discover({ agent: "codex" });
+    expect(conversations).toMatchObject([{ nativeSessionId }]);
+    const adopted = await sessions.adopt({ agent: "codex", nativeSessionId, fork: false });
+    expect(adopted).toMatchObject({ outcome: "adopted", turns: 1, notes: [] });
+    expect(JSON.stringify(await eventsOf(adopted.sessionId))).toContain(
+      plain?.about.sessions[0]?.turns[0]?.texts[0] ?? "no text was recorded",
+    );
+  });
+
+  test.runIf(typeof compress !== "function")("needs a newer Node, which is one sentence", async () => {
+    const nativeSessionId = compressed((bytes) => bytes);
+    await expect(sessions.adopt({ agent: "codex", nativeSessionId, fork: false })).rejects.toMatchObject({
+      code: "conversation_unreadable",
+      message: expect.stringMatching(/is compressed: Node 22\.15 or later is needed to read it\.$/),
+    });
+  });
+
+  test.runIf(typeof compress === "function")("and is damaged is one sentence too", async () => {
+    const nativeSessionId = compressed((bytes) => bytes.subarray(7));
+    await expect(sessions.adopt({ agent: "codex", nativeSessionId, fork: false })).rejects.toMatchObject({
+      code: "conversation_unreadable",
+      message: expect.stringContaining("is damaged"),
+    });
+  });
 });
 
 test("what is imported is a copy: it stays when the agent deletes its files", async () => {

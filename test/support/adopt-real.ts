@@ -2,6 +2,7 @@
 import { mkdirSync, readdirSync, renameSync, symlinkSync } from "node:fs";
 import { basename, delimiter, dirname, join } from "node:path";
 import { afterEach, expect, onTestFinished, test, vi } from "vitest";
+import { filesOf } from "../../src/adapters/session-files.ts";
 import { prepare, scriptFor, servers } from "../../src/cli/doctor-trial.ts";
 import type { Adapter } from "../../src/core/adapter.ts";
 import type { ScriptTurn } from "../../src/model-server/script.ts";
@@ -45,15 +46,14 @@ function rename(folder: string): void {
 }
 
 /** In the agent itself, as it were: a runtime that is gone when the conversation is adopted. */
-async function begin(adapter: Adapter, { work, passEnv }: { work: string; passEnv: string[] }): Promise<string> {
+async function begin(adapter: Adapter, { work, passEnv }: { work: string; passEnv: string[] }) {
   const sessions = await open(null, { adapters: [adapter], passEnv });
   const id = sessionId("begun-elsewhere");
   await sessions.create(id, { agent: adapter.agent, directory: work });
   const events = await turn(sessions, id, "Remember the word pear.");
   expect(events.at(-1)).toMatchObject({ type: "turn.ended", data: { reason: "completed" } });
   const { nativeSessionId } = await sessions.get(id);
-  await sessions.close();
-  return nativeSessionId ?? "";
+  return { nativeSessionId: nativeSessionId ?? "", close: () => sessions.close() };
 }
 
 async function expectClean(sessions: Sessions, id: SessionId): Promise<void> {
@@ -61,12 +61,13 @@ async function expectClean(sessions: Sessions, id: SessionId): Promise<void> {
 }
 
 export function adoptedSuite(adapter: Adapter, programs: Programs): void {
+  const { agent } = adapter;
   afterEach(() => vi.unstubAllEnvs());
 
   test("its own conversation is imported, continued by its native id, and not imported twice", async () => {
     const { folder, work, model, passEnv } = await place(adapter, programs);
-    const { agent } = adapter;
-    const nativeSessionId = await begin(adapter, { work, passEnv });
+    const { nativeSessionId, close } = await begin(adapter, { work, passEnv });
+    await close();
     rename(folder);
 
     const sessions = await open(join(folder, "data"), { adapters: [adapter], passEnv });
@@ -89,4 +90,28 @@ export function adoptedSuite(adapter: Adapter, programs: Programs): void {
     expect(await sessions.adopt(request)).toMatchObject({ outcome: "unchanged", turns: 0 });
     await expectClean(sessions, id);
   });
+
+  test.runIf(filesOf(agent)?.files.userOf !== undefined)(
+    "while another process has it open, a prompt is refused and names it; a fork goes on in a copy",
+    async () => {
+      const { folder, work, passEnv } = await place(adapter, programs);
+      const other = await begin(adapter, { work, passEnv });
+      onTestFinished(other.close);
+      const sessions = await open(join(folder, "data"), { adapters: [adapter], passEnv });
+      onTestFinished(() => sessions.close());
+      const { nativeSessionId } = other;
+      const adopted = await sessions.adopt({ agent, nativeSessionId, fork: false });
+      const id = sessionId(adopted.sessionId);
+      await expect(sessions.prompt(id, { text: "Which word was it?" })).rejects.toMatchObject({
+        code: "conversation_in_use",
+        status: 409,
+        message: expect.stringMatching(new RegExp(`\\(${agent}, pid \\d+\\)`)),
+      });
+      const forked = sessionId((await sessions.adopt({ agent, nativeSessionId, fork: true })).sessionId);
+      const events = await turn(sessions, forked, "Which word was it?");
+      expect(events.at(-1)).toMatchObject({ type: "turn.ended", data: { reason: "completed" } });
+      expect(JSON.stringify(events)).toContain("It was pear.");
+      expect((await sessions.get(forked)).nativeSessionId).not.toBe(nativeSessionId);
+    },
+  );
 }
