@@ -55,6 +55,8 @@ const nodeBuild = {
   minifyWhitespace: true,
   minifyIdentifiers: true,
   external,
+  // V8 keeps the text of each file, with two bytes a letter if it holds any beyond Latin-1.
+  charset: "ascii",
   banner: { js: requireBanner },
   entryPoints: entries({ cli: "src/cli/main.ts", server: "src/server/index.ts" }),
 };

@@ -5,6 +5,7 @@ import { adapters } from "../adapters/index.ts";
 import { defined } from "../core/defined.ts";
 import type { AgentSummary } from "../protocol/resources.ts";
 import { ensureToken } from "../runtime/data-folder.ts";
+import { releaseMemoryWhenIdle } from "../runtime/idle-memory.ts";
 import { type LogFile, openLogFile } from "../runtime/log-file.ts";
 import { openLogger } from "../runtime/logger.ts";
 import { openRedactor } from "../runtime/redact.ts";
@@ -61,6 +62,7 @@ async function serve(flags: Readonly<Record<string, unknown>>): Promise<void> {
   sayWhoMayComeIn(daemon, { token });
   const agents = await daemon.sessions.agents();
   process.stdout.write(`Agents: ${agentsLine(agents)}\nTry, in another terminal: ${firstThingToTry(settings)}\n`);
+  releaseMemoryWhenIdle();
   const watching = new AbortController();
   if (process.stdout.isTTY) void sayWhoWaits(daemon, watching.signal);
   await stopping;
