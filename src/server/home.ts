@@ -5,7 +5,10 @@
 import { extname } from "node:path";
 import { gzipSync } from "node:zlib";
 import { readInspector } from "../runtime/inspector-files.ts";
-import type { Surface } from "./http/server.ts";
+import { problemReply } from "./http/problem.ts";
+import type { Reply } from "./http/reply.ts";
+import type { Exchange } from "./http/router.ts";
+import { noRoute, type Surface } from "./http/server.ts";
 
 interface StaticFile {
   readonly body: Buffer;
@@ -49,14 +52,12 @@ function readFiles(): ReadonlyMap<string, StaticFile> {
   );
 }
 
-function answer(file: StaticFile, acceptEncoding: string): Response {
+function answer(file: StaticFile, acceptEncoding: string): Reply {
   const headers = { ...file.headers, vary: "Accept-Encoding" };
-  if (!/\bgzip\b/.test(acceptEncoding)) return new Response(bytesOf(file.body), { headers });
+  if (!/\bgzip\b/.test(acceptEncoding)) return { status: 200, headers, body: file.body };
   file.zipped ??= gzipSync(file.body, { level: 9 });
-  return new Response(bytesOf(file.zipped), { headers: { ...headers, "content-encoding": "gzip" } });
+  return { status: 200, headers: { ...headers, "content-encoding": "gzip" }, body: file.zipped };
 }
-
-const bytesOf = (buffer: Buffer): Uint8Array<ArrayBuffer> => new Uint8Array(buffer);
 
 export function homeSurface(): Surface {
   let files: ReadonlyMap<string, StaticFile> | null = null;
@@ -67,17 +68,14 @@ export function homeSurface(): Surface {
   return {
     name: "home",
     isStatic: (path) => (path === "/" || path.startsWith("/assets/")) && find(path) !== undefined,
-    mount(app) {
-      app.get("/", (c) => respond(c.req.path, c.req.header("accept-encoding")));
-      app.get("/assets/*", (c) => {
-        const { path } = c.req;
-        return find(path) === undefined ? c.notFound() : respond(path, c.req.header("accept-encoding"));
-      });
+    mount(router) {
+      const respond = ({ path, incoming }: Exchange): Reply => {
+        const file = find(path);
+        if (file === undefined) return problemReply(noRoute({ method: "GET", path }));
+        return answer(file, String(incoming.headers["accept-encoding"] ?? ""));
+      };
+      router.add("GET", "/", respond);
+      router.add("GET", "/assets/*", respond);
     },
   };
-
-  function respond(path: string, acceptEncoding = ""): Response {
-    const file = find(path);
-    return file === undefined ? new Response(null, { status: 404 }) : answer(file, acceptEncoding);
-  }
 }

@@ -3,21 +3,17 @@
  * long. Of the address only the route's pattern and the session are written, so no query, no code and no token can be
  * in it, whatever somebody typed there.
  */
-import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Context } from "hono";
-import { matchedRoutes } from "hono/route";
 import { isPrinted, type Logger } from "../../runtime/logger.ts";
 import { decoded } from "./request.ts";
+import type { Exchange } from "./router.ts";
 
 export const REQUEST_ID = "franca-request-id";
 
 const MOST_SESSION = 128;
-/** What hono calls that which takes every request: the door. */
-const ANY_ROUTE = /^\/?\*$/;
 
 export interface AccessLog {
   /** Watches one request from its first moment; the answer carries its id. */
-  readonly watch: (c: Context<{ Bindings: { incoming: IncomingMessage; outgoing: ServerResponse } }>) => void;
+  readonly watch: (exchange: Exchange) => void;
 }
 
 export function openAccessLog(logger: Logger): AccessLog {
@@ -25,20 +21,19 @@ export function openAccessLog(logger: Logger): AccessLog {
   const process = Date.now().toString(36);
   let count = 0;
   return {
-    watch(c) {
-      const { incoming, outgoing } = c.env;
+    watch({ outgoing, method, path, route: found }) {
       count += 1;
       const request = `${process}-${count.toString(36)}`;
       outgoing.setHeader(REQUEST_ID, request);
       if (!isPrinted(logger, "info")) return;
       const startedAt = performance.now();
       outgoing.once("close", () => {
-        const route = routeOf(c);
+        const route = found ?? "-";
         logger.info("request.ended", {
           request,
-          method: incoming.method ?? "",
+          method,
           route,
-          ...sessionIn(route, c.req.path),
+          ...sessionIn(route, path),
           status: outgoing.statusCode,
           ms: Math.round(performance.now() - startedAt),
           // The client left before it had the whole answer; streams end like that.
@@ -48,8 +43,6 @@ export function openAccessLog(logger: Logger): AccessLog {
     },
   };
 }
-
-const routeOf = (c: Context): string => matchedRoutes(c).find(({ path }) => !ANY_ROUTE.test(path))?.path ?? "-";
 
 const SESSION_PARAMETER = /^:(id|sessionID)\b/;
 

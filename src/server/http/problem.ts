@@ -2,6 +2,7 @@
 import { ApiError, type ErrorCode, errorStatus, errorTitle } from "../../protocol/errors.ts";
 import type { Problem } from "../../protocol/resources.ts";
 import type { Logger } from "../../runtime/logger.ts";
+import type { Reply } from "./reply.ts";
 
 export const PROBLEM_TYPE = "application/problem+json";
 
@@ -16,9 +17,10 @@ export function asApiError(error: unknown, { logger, path }: { logger: Logger; p
   return new ApiError("internal", "An unexpected error; the daemon's log has the details.", { cause: error });
 }
 
-export function problemResponse(error: ApiError, headers: Readonly<Record<string, string>> = {}): Response {
-  return new Response(JSON.stringify(problem(error.code, error.message)), {
+export function problemReply(error: ApiError, headers: Readonly<Record<string, string>> = {}): Reply {
+  return {
     status: error.status,
     headers: { "content-type": PROBLEM_TYPE, ...headers },
-  });
+    body: JSON.stringify(problem(error.code, error.message)),
+  };
 }

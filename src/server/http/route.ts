@@ -115,8 +115,8 @@ export function defineRoute(definition: RouteDefinition<z.ZodObject, z.ZodType>)
   return { method, path, doc, query, body, answer, bodyOptional, handle };
 }
 
-/** `{name}` is OpenAPI's spelling, `:name` hono's. */
-export const honoPath = (path: string): string => path.replaceAll(/\{(\w+)\}/g, ":$1");
+/** `{name}` is OpenAPI's spelling, `:name` the router's. */
+export const routerPath = (path: string): string => path.replaceAll(/\{(\w+)\}/g, ":$1");
 
 /** The session a route is about. */
 export function sessionOf({ params }: { readonly params: Readonly<Record<string, string>> }): SessionId {

@@ -1,24 +1,20 @@
 /** The HTTP server: who may enter, which route answers, and how errors are answered. Surfaces are mounted on it. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
-import { getRequestListener, type HttpBindings } from "@hono/node-server";
-import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
-import { type Context, Hono, type Next } from "hono";
 import { ApiError } from "../../protocol/errors.ts";
 import { SessionId } from "../../protocol/id-schemas.ts";
 import { openAccessLog } from "./access-log.ts";
 import { checkHost, checkPerson, checkSite, checkToken, isLoopback, originAllowed } from "./auth.ts";
-import { asApiError, problemResponse } from "./problem.ts";
+import { asApiError, problemReply } from "./problem.ts";
+import { type Reply, write } from "./reply.ts";
 import { check, readJson } from "./request.ts";
-import { type Answer, honoPath, type Route, type ServerContext } from "./route.ts";
-
-export type Environment = { Bindings: HttpBindings };
-export type App = Hono<Environment>;
+import { type Answer, type Route, routerPath, type ServerContext } from "./route.ts";
+import { createRouter, type Exchange, type Router, targetOf } from "./router.ts";
 
 /** A dialect of the API with routes of its own. It is behind the same door as everything else. */
 export interface Surface {
   readonly name: string;
-  readonly mount: (app: App, context: ServerContext) => void;
+  readonly mount: (router: Router, context: ServerContext) => void;
   /** Static files: they need no token, and a link on another site may lead to them. */
   readonly isStatic?: (path: string) => boolean;
   /** WebSockets, where it has any. */
@@ -73,12 +69,11 @@ const LIMITS: ConnectionLimits = { headersMs: 10_000, requestMs: 60_000, checkMs
 const JSON_TYPE = "application/json; charset=utf-8";
 
 export function createHttpServer(options: HttpOptions): Server {
-  const app = createApp(options);
-  const handleRequest = getRequestListener(app.fetch, { overrideGlobalObjects: false });
+  const handle = createHandler(options);
   const { headersMs, requestMs, checkMs, connections } = { ...LIMITS, ...options.limits };
   const server = createServer(
     { headersTimeout: headersMs, requestTimeout: requestMs, connectionsCheckingInterval: checkMs },
-    (incoming, outgoing) => void handleRequest(incoming, outgoing),
+    (incoming, outgoing) => void handle(incoming, outgoing),
   );
   server.maxConnections = connections;
   server.on("upgrade", (incoming: IncomingMessage, socket: Duplex, head: Buffer) => {
@@ -107,8 +102,9 @@ async function upgrade(given: Upgrade, { door, surfaces, context }: HttpOptions)
   await sockets.connect(given, context);
 }
 
-export function createApp({ door, context, routes, surfaces }: HttpOptions): App {
-  const app: App = new Hono<Environment>();
+/** Never rejects: whatever goes wrong is answered, or written to the log. */
+function createHandler({ door, context, routes, surfaces }: HttpOptions) {
+  const router = routerOf({ door, context, routes, surfaces });
   const open = new Set(routes.filter(({ doc }) => doc.open === true).map(({ method, path }) => `${method} ${path}`));
   const isStatic = (path: string): boolean => surfaces.some((surface) => surface.isStatic?.(path) === true);
   const isOpen = (method: string, path: string): boolean => {
@@ -116,30 +112,46 @@ export function createApp({ door, context, routes, surfaces }: HttpOptions): App
     return open.has(`${method.toLowerCase()} ${path}`);
   };
   const access = openAccessLog(context.logger);
-  app.use("*", (c, next) => {
-    access.watch(c);
-    return admit(c, next, { door, isOpen, isStatic });
-  });
-  for (const route of routes) {
-    app.on(route.method.toUpperCase(), honoPath(route.path), (c) => answer(c, route, { context, door }));
-  }
-  for (const [path, methods] of methodsByPath(routes)) {
-    app.all(honoPath(path), (c) => refuseMethod(c, methods));
-  }
-  for (const surface of surfaces) surface.mount(app, context);
-  app.notFound((c) => problemResponse(noRoute(c.req)));
-  app.onError((error, c) => {
-    const known = asApiError(error, { logger: context.logger, path: c.req.path });
-    if (c.env.outgoing.headersSent) return RESPONSE_ALREADY_SENT;
-    return problemResponse(
-      known,
-      known.code === "token_invalid" ? { "www-authenticate": 'Bearer realm="franca"' } : {},
-    );
-  });
-  return app;
+  const { logger } = context;
+  return async (incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> => {
+    try {
+      const exchange = exchangeOf(incoming, outgoing, router);
+      access.watch(exchange);
+      const admitted = admit(exchange, { door, isOpen, isStatic });
+      await write(outgoing, admitted ?? (await exchange.handler(exchange)));
+    } catch (error) {
+      const known = asApiError(error, { logger, path: incoming.url?.split("?")[0] ?? "" });
+      if (outgoing.headersSent) return;
+      const isToken = known.code === "token_invalid";
+      await write(outgoing, problemReply(known, isToken ? { "www-authenticate": 'Bearer realm="franca"' } : {}));
+    }
+  };
 }
 
-const noRoute = ({ method, path }: { readonly method: string; readonly path: string }): ApiError =>
+function routerOf({ door, context, routes, surfaces }: HttpOptions): Router {
+  const router = createRouter();
+  for (const route of routes) {
+    router.add(route.method.toUpperCase(), routerPath(route.path), (exchange) =>
+      answer(exchange, route, { context, door }),
+    );
+  }
+  for (const [path, methods] of methodsByPath(routes)) {
+    router.add(null, routerPath(path), (exchange) => refuseMethod(exchange, methods));
+  }
+  for (const surface of surfaces) surface.mount(router, context);
+  return router;
+}
+
+function exchangeOf(incoming: IncomingMessage, outgoing: ServerResponse, router: Router) {
+  const method = incoming.method ?? "GET";
+  const target = targetOf(incoming.url ?? "/");
+  const found = router.find(method, target.path) ?? { route: null, params: {}, handler: noHandler };
+  return { incoming, outgoing, method, ...target, ...found };
+}
+
+const noHandler = (exchange: Exchange): Reply => problemReply(noRoute(exchange));
+
+export const noRoute = ({ method, path }: { readonly method: string; readonly path: string }): ApiError =>
   new ApiError("not_found", `There is no route ${method} ${path}. GET /openapi.json describes those there are.`);
 
 interface Admission {
@@ -150,31 +162,24 @@ interface Admission {
 }
 
 /** The door. Its headers are set on the node response, so that streams written straight on it carry them too. */
-async function admit(
-  c: Context<Environment>,
-  next: Next,
-  { door, isOpen, isStatic }: Admission,
-): Promise<Response | undefined> {
-  const { incoming, outgoing } = c.env;
+function admit({ incoming, outgoing, method, path }: Exchange, { door, isOpen, isStatic }: Admission): Reply | null {
   const { headers } = incoming;
   const { host, origin, authorization } = headers;
-  const method = incoming.method ?? "GET";
   outgoing.setHeader("x-content-type-options", "nosniff");
   outgoing.setHeader("cross-origin-resource-policy", "same-origin");
   // Whatever a route sends, an agent's file among it: opened as a page it runs nothing. The inspector has its own.
-  if (!isStatic(c.req.path)) outgoing.setHeader("content-security-policy", "sandbox; default-src 'none'");
+  if (!isStatic(path)) outgoing.setHeader("content-security-policy", "sandbox; default-src 'none'");
   if (isLoopback(door.host)) checkHost(host);
   if (origin !== undefined && originAllowed(origin, { allowed: door.corsOrigins })) {
     allowOrigin(outgoing, origin);
-    if (isPreflight(incoming)) return new Response(null, { status: 204 });
+    if (isPreflight(incoming)) return { status: 204, headers: {}, body: null };
   }
-  checkSite({ headers, method, allowed: door.corsOrigins, isStatic: isStatic(c.req.path) });
+  checkSite({ headers, method, allowed: door.corsOrigins, isStatic: isStatic(path) });
   const { token } = door;
   const accepts = (credential: string): boolean =>
-    door.accepts(credential) || door.acceptsAt?.(credential, { method, path: c.req.path }) === true;
-  if (token !== null && !isOpen(method, c.req.path)) checkToken(authorization, { token, accepts });
-  await next();
-  return undefined;
+    door.accepts(credential) || door.acceptsAt?.(credential, { method, path }) === true;
+  if (token !== null && !isOpen(method, path)) checkToken(authorization, { token, accepts });
+  return null;
 }
 
 const isPreflight = ({ method, headers }: IncomingMessage): boolean =>
@@ -193,37 +198,35 @@ function allowOrigin(outgoing: ServerResponse, origin: string): void {
 }
 
 async function answer(
-  c: Context<Environment>,
+  { incoming, outgoing, params, query: given }: Exchange,
   route: Route,
   { context, door }: Pick<HttpOptions, "context" | "door">,
-): Promise<Response> {
-  const { incoming, outgoing } = c.env;
+): Promise<Reply> {
   if (route.doc.personal === true) checkPerson(incoming.headers.authorization, door);
-  const params = c.req.param();
   if (params.id !== undefined) check(SessionId, params.id, { where: "The session id" });
-  const query = route.query === null ? {} : check(route.query, c.req.query(), { where: "The query" });
+  const query = route.query === null ? {} : check(route.query, given, { where: "The query" });
   const body =
     route.body === null ? {} : check(route.body, await bodyOf(incoming, route, context), { where: "The body" });
-  const result = await route.handle({ ...context, params, query, body, incoming, outgoing });
-  return toResponse(result);
+  return toReply(await route.handle({ ...context, params, query, body, incoming, outgoing }));
 }
 
 const bodyOf = (incoming: IncomingMessage, { bodyOptional }: Route, { maxBodyBytes }: ServerContext) =>
   readJson(incoming, { maxBytes: maxBodyBytes, optional: bodyOptional });
 
-function toResponse(answer: Answer): Response {
+function toReply(answer: Answer): Reply {
   switch (answer.type) {
     case "json":
-      return new Response(JSON.stringify(answer.body), {
+      return {
         status: answer.status ?? 200,
         headers: { "content-type": JSON_TYPE },
-      });
+        body: JSON.stringify(answer.body),
+      };
     case "text":
-      return new Response(answer.text, { headers: { "content-type": answer.contentType } });
+      return { status: 200, headers: { "content-type": answer.contentType }, body: answer.text };
     case "empty":
-      return new Response(null, { status: 204, headers: { ...answer.headers } });
+      return { status: 204, headers: { ...answer.headers }, body: null };
     case "sent":
-      return RESPONSE_ALREADY_SENT;
+      return "sent";
   }
 }
 
@@ -233,7 +236,7 @@ function methodsByPath(routes: readonly Route[]): Map<string, string[]> {
   return methods;
 }
 
-function refuseMethod(c: Context<Environment>, methods: readonly string[]): Response {
-  const detail = `${c.req.path} takes ${methods.join(", ")}, not ${c.req.method}.`;
-  return problemResponse(new ApiError("method_not_allowed", detail), { allow: methods.join(", ") });
+function refuseMethod({ path, method }: Exchange, methods: readonly string[]): Reply {
+  const detail = `${path} takes ${methods.join(", ")}, not ${method}.`;
+  return problemReply(new ApiError("method_not_allowed", detail), { allow: methods.join(", ") });
 }

@@ -4,13 +4,13 @@
 const CHUNK = 256 * 1024;
 
 /** What fails before the first chunk is full can still be answered with an error. */
-export async function bodyOf(pieces: AsyncIterable<string>): Promise<string | ReadableStream<Uint8Array>> {
+export async function bodyOf(pieces: AsyncIterable<string>): Promise<string | AsyncIterable<string>> {
   const chunks = gathered(pieces);
   const first = await chunks.next();
   if (first.done === true) return "";
   const second = await chunks.next();
   if (second.done === true) return first.value;
-  return ReadableStream.from(encoded([first.value, second.value], chunks));
+  return joined([first.value, second.value], chunks);
 }
 
 async function* gathered(pieces: AsyncIterable<string>): AsyncGenerator<string, undefined> {
@@ -24,8 +24,7 @@ async function* gathered(pieces: AsyncIterable<string>): AsyncGenerator<string, 
   if (chunk !== "") yield chunk;
 }
 
-async function* encoded(begun: readonly string[], chunks: AsyncIterable<string>): AsyncGenerator<Uint8Array> {
-  const encoder = new TextEncoder();
-  for (const chunk of begun) yield encoder.encode(chunk);
-  for await (const chunk of chunks) yield encoder.encode(chunk);
+async function* joined(begun: readonly string[], chunks: AsyncIterable<string>): AsyncGenerator<string> {
+  yield* begun;
+  yield* chunks;
 }

@@ -1,12 +1,11 @@
 /** The API that OpenCode's own clients speak: its TUI, its SDK, `opencode run --attach`. Any agent behind it. */
-
-import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
-import type { Context } from "hono";
 import { MOCK } from "../../core/default-agent.ts";
 import { defaultOptions, type OpenCodeOptions } from "../../projections/opencode/index.ts";
 import { asApiError } from "../http/problem.ts";
-import { honoPath, type ServerContext } from "../http/route.ts";
-import type { App, Environment, Surface } from "../http/server.ts";
+import type { Reply } from "../http/reply.ts";
+import { routerPath, type ServerContext } from "../http/route.ts";
+import type { Exchange, Router } from "../http/router.ts";
+import type { Surface } from "../http/server.ts";
 import { bodyOf } from "./chunked-body.ts";
 import { watchDeletions } from "./deletions.ts";
 import { document } from "./document.ts";
@@ -72,11 +71,12 @@ export function openCodeSurface({ root = false, attachments, ...given }: OpenCod
   let passThrough: PassThrough | null = null;
   return {
     name: "opencode",
-    mount(app, context) {
+    mount(router, context) {
       const own = openContext({ ...context, attachments }, { ...defaultOptions, ...given });
       passThrough = own.passThrough;
       // `/opencode/@claude/…` is the same with another agent to begin with.
-      for (const prefix of [`${MOUNT}/:scope{@[a-z0-9_-]+}`, MOUNT, ...(root ? [""] : [])]) mountAt(app, prefix, own);
+      for (const prefix of [`${MOUNT}/:scope{@[a-z0-9_-]+}`, MOUNT, ...(root ? [""] : [])])
+        mountAt(router, prefix, own);
     },
     sockets: {
       isAt: (url) => terminalAt(url) !== null && (root || url.startsWith(`${MOUNT}/`)),
@@ -107,27 +107,28 @@ function openContext(
   };
 }
 
-function mountAt(app: App, prefix: string, context: OpenCodeContext): void {
-  for (const route of openCodeRoutes)
-    app.on(route.method, prefix + honoPath(route.path), (c) => answer(c, route, context));
-  app.get(`${prefix}/doc`, () => respond(200, document(openCodeRoutes)));
+function mountAt(router: Router, prefix: string, context: OpenCodeContext): void {
+  for (const route of openCodeRoutes) {
+    router.add(route.method, prefix + routerPath(route.path), (exchange) => answer(exchange, route, context));
+  }
+  router.add("GET", `${prefix}/doc`, () => respond(200, document(openCodeRoutes)));
   for (const { operation, kind, why } of operationTable) {
     const [method = "", path = ""] = operation.split(" ");
-    const at = prefix + honoPath(path);
-    if (kind === "passed") app.on(method, at, (c) => answer(c, { operation, handle: null }, context));
-    if (kind === "socket") app.on(method, at, () => respond(426, upgradeRequired(operation)));
-    if (kind === "refused") app.on(method, at, () => notImplemented(`${operation}: ${why}`));
+    const at = prefix + routerPath(path);
+    const passedOn = { operation, handle: null };
+    if (kind === "passed") router.add(method, at, (exchange) => answer(exchange, passedOn, context));
+    if (kind === "socket") router.add(method, at, () => respond(426, upgradeRequired(operation)));
+    if (kind === "refused") router.add(method, at, () => notImplemented(`${operation}: ${why}`));
   }
-  if (prefix !== "") app.all(`${prefix}/*`, (c) => refuse(`There is no route ${c.req.method} ${c.req.path}.`));
+  if (prefix === "") return;
+  router.add(null, `${prefix}/*`, ({ method, path }) => refuse(`There is no route ${method} ${path}.`));
 }
 
 /** A route of ours, or an operation that is only passed on. */
 type Answered = OpenCodeRoute | { readonly operation: string; readonly handle: null };
 
-async function answer(c: Context<Environment>, route: Answered, context: OpenCodeContext): Promise<Response> {
-  const { incoming, outgoing } = c.env;
-  const query = c.req.query();
-  const params: Readonly<Record<string, string>> = c.req.param();
+async function answer(exchange: Exchange, route: Answered, context: OpenCodeContext): Promise<Reply> {
+  const { incoming, outgoing, path, query, params } = exchange;
   const operation = "operation" in route ? route.operation : `${route.method} ${route.path}`;
   const call: OpenCodeCall = {
     ...context,
@@ -144,25 +145,23 @@ async function answer(c: Context<Environment>, route: Answered, context: OpenCod
     const passed = await call.passThrough.pass(call, { operation, hasOwn: route.handle !== null });
     if (passed !== null) return passed;
     if (route.handle === null) return notImplemented(`${operation} needs OpenCode's own server.`);
-    return await toResponse(await route.handle(call));
+    return await toReply(await route.handle(call));
   } catch (error) {
-    const known = asApiError(error, { logger: context.logger, path: c.req.path });
-    if (outgoing.headersSent) return RESPONSE_ALREADY_SENT;
+    const known = asApiError(error, { logger: context.logger, path });
+    if (outgoing.headersSent) return "sent";
     const isNext = operation.includes("/api/");
     const { status, body } = isNext ? nextErrorBody(known, params) : errorBody(known, params);
     return respond(status, body);
   }
 }
 
-async function toResponse(given: OpenCodeAnswer): Promise<Response> {
-  if (given === "sent") return RESPONSE_ALREADY_SENT;
-  if (given === "empty") return new Response(null, { status: 204 });
-  if ("pieces" in given)
-    return new Response(await bodyOf(given.pieces), {
-      headers: { "content-type": "application/json", ...given.headers },
-    });
-  if ("bytes" in given) return new Response(given.bytes, { headers: { "content-type": given.mime } });
-  return respond(given.status ?? 200, given.json);
+async function toReply(given: OpenCodeAnswer): Promise<Reply> {
+  if (given === "sent") return "sent";
+  if (given === "empty") return { status: 204, headers: {}, body: null };
+  if ("bytes" in given) return { status: 200, headers: { "content-type": given.mime }, body: given.bytes };
+  if (!("pieces" in given)) return respond(given.status ?? 200, given.json);
+  const headers = { "content-type": "application/json", ...given.headers };
+  return { status: 200, headers, body: await bodyOf(given.pieces) };
 }
 
 /** What stands for `*`, as it was sent: decoding it here would hide what it holds. */
@@ -179,4 +178,4 @@ const upgradeRequired = (operation: string) => ({
   data: { message: `${operation} is a WebSocket.`, kind: "Upgrade" },
 });
 
-const refuse = (message: string): Response => respond(404, { name: "NotFoundError", data: { message } });
+const refuse = (message: string): Reply => respond(404, { name: "NotFoundError", data: { message } });

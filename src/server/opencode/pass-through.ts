@@ -6,6 +6,7 @@ import { isShape } from "../../dialects/shape.ts";
 import { ApiError, hasCode } from "../../protocol/errors.ts";
 import type { Logger } from "../../runtime/logger.ts";
 import type { AgentServer, Sessions } from "../../runtime/session/contract.ts";
+import type { Reply } from "../http/reply.ts";
 import { readJson } from "../http/request.ts";
 import { passed } from "./pass-through-operations.ts";
 import { checkBody, targetOf, trustedDirectory } from "./pass-through-target.ts";
@@ -20,7 +21,7 @@ const ANSWER_BYTES = 32 * 1024 * 1024;
 
 export interface PassThrough {
   /** OpenCode's answer; null where it is not asked, and the caller may have an answer of its own. */
-  readonly pass: (call: OpenCodeCall, request: PassedRequest) => Promise<Response | null>;
+  readonly pass: (call: OpenCodeCall, request: PassedRequest) => Promise<Reply | null>;
   readonly server: (directory: string) => Promise<AgentServer>;
   readonly tickets: Tickets;
 }
@@ -76,7 +77,7 @@ export function openPassThrough({ sessions, logger, announce }: PassThroughOptio
   };
 }
 
-const missing = (operation: string): Response =>
+const missing = (operation: string): Reply =>
   notImplemented(`${operation} is answered by OpenCode itself, which is not installed: franca agents install opencode`);
 
 async function bodyOf(call: OpenCodeCall, operation: string): Promise<unknown> {
@@ -131,27 +132,27 @@ const kept = ["content-type", "x-next-cursor", "link"];
 async function shown(
   answer: Response,
   { operation, secret, tickets }: { operation: string; secret: boolean; tickets: Tickets },
-): Promise<Response> {
-  const headers = new Headers();
+): Promise<Reply> {
+  const headers: Record<string, string> = {};
   for (const name of kept) {
     const value = answer.headers.get(name);
-    if (value !== null) headers.set(name, value);
+    if (value !== null) headers[name] = value;
   }
   // It answers what it does not know with its web page.
-  if (headers.get("content-type")?.includes("text/html") === true) {
+  if (headers["content-type"]?.includes("text/html") === true) {
     return notImplemented(`This version of OpenCode does not have ${operation}.`);
   }
   const bytes = await bounded(answer);
   const isTicket = operation.endsWith("/connect-token");
   if (answer.status === 204 || (!secret && !isTicket)) {
-    return new Response(answer.status === 204 ? null : bytes, { status: answer.status, headers });
+    return { status: answer.status, headers, body: answer.status === 204 ? null : bytes };
   }
   const value: unknown = JSON.parse(bytes.toString("utf8"));
   if (isTicket) tickets.note(value);
-  return new Response(JSON.stringify(secret ? redacted(value) : value), { status: answer.status, headers });
+  return { status: answer.status, headers, body: JSON.stringify(secret ? redacted(value) : value) };
 }
 
-async function bounded(answer: Response): Promise<Buffer<ArrayBuffer>> {
+async function bounded(answer: Response): Promise<Buffer> {
   const chunks: Uint8Array[] = [];
   let length = 0;
   for await (const chunk of answer.body ?? []) {

@@ -3,6 +3,7 @@ import { randomBytes } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type * as z from "zod";
 import { ApiError } from "../../protocol/errors.ts";
+import type { Reply } from "../http/reply.ts";
 import { decoded, readJson } from "../http/request.ts";
 import type { ServerContext } from "../http/route.ts";
 import type { EventStreams } from "./events.ts";
@@ -57,12 +58,14 @@ export interface OpenCodeRoute {
 
 const JSON_HEADERS = { "content-type": "application/json" } as const;
 
-export const respond = (status: number, body: unknown): Response =>
-  new Response(JSON.stringify(body), { status, headers: JSON_HEADERS });
+export const respond = (status: number, body: unknown): Reply => ({
+  status,
+  headers: JSON_HEADERS,
+  body: JSON.stringify(body),
+});
 
 /** What this server does not do, and why, in OpenCode's error shape. */
-export const notImplemented = (message: string): Response =>
-  respond(501, { name: "NotImplemented", data: { message } });
+export const notImplemented = (message: string): Reply => respond(501, { name: "NotImplemented", data: { message } });
 
 export const json = (value: unknown): OpenCodeAnswer => ({ json: value });
 export const inPieces = (pieces: AsyncIterable<string>): OpenCodeAnswer => ({ pieces });
