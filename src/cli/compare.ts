@@ -4,6 +4,7 @@ import { resolve } from "node:path";
 import { type Command, Option } from "commander";
 import { clean } from "../projections/text/index.ts";
 import { cost, count, duration } from "../projections/text/summary.ts";
+import { comparisonMetadata } from "../protocol/comparison.ts";
 import { PermissionMode, type UniversalEvent, type UsageTotal } from "../protocol/events.ts";
 import type { Item } from "../protocol/items.ts";
 import type { DiffFile, Worktree } from "../protocol/workspaces.ts";
@@ -11,6 +12,7 @@ import type { AnswerRule } from "./answering.ts";
 import { addDoorOptions, type Door, openDoor } from "./door.ts";
 import { programName } from "./invocation.ts";
 import { runTurn } from "./one-turn.ts";
+import { comparisonPlace, linkFor } from "./open.ts";
 import { promptText } from "./run-prompt.ts";
 import { shortId } from "./session-id.ts";
 import { printJson, table } from "./table.ts";
@@ -47,7 +49,8 @@ export function define(command: Command): void {
       "after",
       `
 Each agent works in a worktree of its own that begins with the last commit. In a terminal you are asked which one to
-keep; otherwise all are kept unless --keep says more. Sessions are kept in any case.
+keep; otherwise all are kept unless --keep says more. Sessions are kept in any case. Where a daemon runs, the link that
+is printed first shows them side by side while they work, and you can choose there.
 
 Example:
   $ franca compare --agents claude,codex --permission-mode acceptEdits -- "Fix the failing test"
@@ -83,7 +86,11 @@ async function compare(words: readonly string[], flags: Flags): Promise<void> {
   try {
     const directory = resolve(flags.dir ?? ".");
     for (const { agent } of contestants) await settleTrust({ door, agent, directory, trust: flags.trust === true });
-    const run = (contestant: Contestant) => race({ door, contestant, prompt, directory, flags });
+    const comparison = randomUUID().slice(0, 13);
+    const link = await linkFor(door, comparisonPlace(comparison));
+    if (link !== null) process.stderr.write(`watch them at ${link}\n`);
+    const run = (contestant: Contestant, position: number) =>
+      race({ door, contestant, prompt, directory, flags, comparison: { id: comparison, position } });
     const results = await Promise.all(contestants.map(run));
     if (flags.json !== true) process.stdout.write(report(results));
     const kept = keep ?? (await choose(results, flags));
@@ -122,10 +129,12 @@ interface Race {
   readonly prompt: string;
   readonly directory: string;
   readonly flags: Flags;
+  /** By which its sessions are found together. */
+  readonly comparison: { readonly id: string; readonly position: number };
 }
 
 /** What goes wrong for one is its result: the others go on. */
-async function race({ door, contestant, prompt, directory, flags }: Race): Promise<Result> {
+async function race({ door, contestant, prompt, directory, flags, comparison }: Race): Promise<Result> {
   const { name, agent, model } = contestant;
   const session = randomUUID();
   const say = (text: string): void => void process.stderr.write(`${clean(name)}: ${clean(text)}\n`);
@@ -136,6 +145,7 @@ async function race({ door, contestant, prompt, directory, flags }: Race): Promi
       agent,
       directory,
       worktree: true,
+      metadata: comparisonMetadata({ ...comparison, name }),
       ...(model === null ? {} : { model }),
       ...(flags.permissionMode === undefined ? {} : { permissionMode: flags.permissionMode }),
     });
@@ -244,11 +254,11 @@ async function choose(results: readonly Result[], { json }: Flags): Promise<stri
   return isCancel(answer) ? "all" : answer;
 }
 
-/** Gives those that are kept. */
+/** Gives those that are kept. Some may be gone: the person may have chosen in the inspector. */
 async function removeOthers(door: Door, results: readonly Result[], kept: string): Promise<Result[]> {
+  const there = new Set((await door.worktrees()).map(({ sessionId }) => sessionId));
   const left: Result[] = [];
-  for (const result of results) {
-    if (result.worktree === null) continue;
+  for (const result of results.filter(({ session }) => there.has(session))) {
     if (kept === "all" || result.name === kept) left.push(result);
     else await door.removeWorktree(result.session, { force: true });
   }

@@ -15,7 +15,7 @@ import { addBudgetOptions, type BudgetFlags, budgetFrom } from "./budget-flags.t
 import { type LoadedSettings, loadSettings } from "./config.ts";
 import { addDoorOptions, commandOption, type Door, namedAgent, openDoor } from "./door.ts";
 import { placeOptions, programName } from "./invocation.ts";
-import { pageLink, sessionLink } from "./open.ts";
+import { linkFor, sessionPlace } from "./open.ts";
 import { JSON_RESULT, type Output, openFormat, TERMINAL } from "./output.ts";
 import { agentFor } from "./run-agent.ts";
 import { attachmentsFrom, promptText } from "./run-prompt.ts";
@@ -184,7 +184,7 @@ async function runPrompt(asked: Prompting): Promise<string> {
     }
     if (known !== null) await change(door, session, flags);
     await door.giveKeys(session, agent);
-    const link = isSpoken ? await linkFor(door, session) : null;
+    const link = isSpoken ? await linkFor(door, sessionPlace(session)) : null;
     if (link !== null) output.say(`watch it at ${link}`);
     const made = known === null;
     const budget = budgetFrom(flags);
@@ -203,13 +203,6 @@ async function worktreeHint(door: Door, session: string): Promise<string> {
   const count = `${files.length} ${files.length === 1 ? "file" : "files"} changed`;
   const name = programName(process);
   return `${count} in the worktree: ${name} diff ${shortId(session)} · ${name} worktrees remove ${shortId(session)}`;
-}
-
-/** With a one-time code for a person at a terminal; what goes into a file or a pipe holds none. */
-async function linkFor({ url, makeLoginCode }: Door, session: string): Promise<string | null> {
-  if (url === null) return null;
-  if (!process.stderr.isTTY || makeLoginCode === null) return sessionLink(url, session);
-  return pageLink(url, await makeLoginCode(), session);
 }
 
 /** Who answers, with what, and where. */

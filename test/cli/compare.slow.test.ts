@@ -3,7 +3,9 @@ import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { franca } from "../support/daemon.ts";
+import { comparisonOf } from "../../src/protocol/comparison.ts";
+import { connect } from "../../src/sdk/index.ts";
+import { franca, serve } from "../support/daemon.ts";
 import { temporaryFolder } from "../support/folders.ts";
 
 function repository(home: string): string {
@@ -68,3 +70,31 @@ test("results side by side, one worktree kept, and one that fails does not stop 
   const outside = await franca(["compare", "--agents", "mock,mock", "--", "x"], { home });
   expect(outside).toMatchObject({ code: 1, stdout: expect.stringContaining("no git repository") });
 });
+
+test("with a daemon it prints where to watch, and its sessions can be found together", async () => {
+  const home = temporaryFolder();
+  const cwd = repository(home);
+  const { url, token } = await serve({ home });
+  const ran = await franca(["compare", "--agents", "mock,mock=mock-1", "--keep", "mock", "--", "echo", "Hello"], {
+    home,
+    cwd,
+  });
+  expect(ran.code).toBe(0);
+  const id = /watch them at (\S+)\/#\/compare\/(\S+)\n/.exec(ran.stderr);
+  expect(id?.[1]).toBe(url);
+  const client = connect({ url, token: token ?? false });
+  const sessions = await client.sessions();
+  const marks = sessions
+    .map(({ metadata }) => comparisonOf(metadata))
+    .sort((a, b) => (a?.position ?? 0) - (b?.position ?? 0));
+  expect(marks).toEqual([
+    { id: id?.[2], name: "mock", position: 0 },
+    { id: id?.[2], name: "mock=mock-1", position: 1 },
+  ]);
+  expect(await client.worktrees()).toHaveLength(1);
+});
+
+test.each([undefined, {}, { compare: null }, { compare: "race" }, { compare: { id: 1, name: "a", position: 0 } }])(
+  "metadata that is not ours belongs to no comparison: %j",
+  (metadata) => expect(comparisonOf(metadata)).toBeNull(),
+);

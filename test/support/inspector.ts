@@ -1,10 +1,12 @@
 /** The inspector in a real Chromium: pages that are logged in, and what a test may ask of them. */
-import { existsSync } from "node:fs";
+import { existsSync, mkdirSync } from "node:fs";
 import { delimiter, join } from "node:path";
+import axe from "axe-core";
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
 import { afterAll, expect, vi } from "vitest";
 import type { Client } from "../../src/sdk/index.ts";
 import { startDaemon, type TestDaemon } from "./daemon.ts";
+import { root } from "./transcripts.ts";
 
 const program = (process.env.PATH ?? "")
   .split(delimiter)
@@ -95,3 +97,28 @@ export async function drop(
 /** Waits until an expression is true in the page. Evaluated from outside: the page itself forbids code made of text. */
 export const until = (page: Page, expression: string): Promise<boolean> =>
   vi.waitUntil(async () => (await page.evaluate(expression)) === true, { timeout: PATIENCE_MS, interval: 50 });
+
+export const PHONE = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true };
+
+/** What axe finds on the page: must stay empty. */
+export async function findings(page: Page): Promise<string[]> {
+  expect(await page.getByRole("main").count()).toBe(1);
+  // What fades in has its colours only at the end; what turns for ever is no matter of contrast.
+  await page.evaluate(`Promise.all(document.getAnimations()
+    .filter((one) => one.effect?.getTiming().iterations !== Infinity).map((one) => one.finished.catch(() => {})))`);
+  await page.evaluate(axe.source);
+  const found: unknown =
+    await page.evaluate(`axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"] }).then(({ violations }) =>
+    violations.flatMap((one) => one.nodes.map(({ html }) => one.id + ": " + html.slice(0, 160))))`);
+  return Array.isArray(found) ? found.map(String) : ["axe gave no answer"];
+}
+
+const pictures = process.env.UPDATE === "1";
+
+/** For the documents; only when they are made again. */
+export async function picture(page: Page, name: string): Promise<void> {
+  if (!pictures) return;
+  const folder = join(root, "docs", "images");
+  mkdirSync(folder, { recursive: true });
+  await page.screenshot({ path: join(folder, `${name}.png`), animations: "disabled" });
+}

@@ -1,14 +1,8 @@
 /** How the inspector looks: axe finds nothing, a phone is enough to answer, and pictures for the documents. */
-import { mkdirSync } from "node:fs";
-import { join } from "node:path";
-import axe from "axe-core";
-import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import type { TestDaemon } from "../support/daemon.ts";
-import { openInspector, startWebDaemon, until } from "../support/inspector.ts";
-import { root } from "../support/transcripts.ts";
+import { findings, openInspector, PHONE, picture, startWebDaemon, until } from "../support/inspector.ts";
 
-const PHONE = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true };
 const COMMAND =
   'npm ci --ignore-scripts && npm test -- --run test/config.test.ts test/server.test.ts --reporter=dot && git add -A src test README.md && git commit -m "config: rename port to listen, keep port as an alias"';
 
@@ -33,27 +27,6 @@ async function filled(): Promise<TestDaemon> {
   await (await make("runner", "Choose a test runner")).prompt("question");
   await (await make("zig", "Port the parser to Zig")).prompt("long 600");
   return daemon;
-}
-
-async function findings(page: Page): Promise<string[]> {
-  expect(await page.getByRole("main").count()).toBe(1);
-  // What fades in has its colours only at the end; what turns for ever is no matter of contrast.
-  await page.evaluate(`Promise.all(document.getAnimations()
-    .filter((one) => one.effect?.getTiming().iterations !== Infinity).map((one) => one.finished.catch(() => {})))`);
-  await page.evaluate(axe.source);
-  const found: unknown =
-    await page.evaluate(`axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"] }).then(({ violations }) =>
-    violations.flatMap((one) => one.nodes.map(({ html }) => one.id + ": " + html.slice(0, 160))))`);
-  return Array.isArray(found) ? found.map(String) : ["axe gave no answer"];
-}
-
-const pictures = process.env.UPDATE === "1";
-
-async function picture(page: Page, name: string): Promise<void> {
-  if (!pictures) return;
-  const folder = join(root, "docs", "images");
-  mkdirSync(folder, { recursive: true });
-  await page.screenshot({ path: join(folder, `${name}.png`), animations: "disabled" });
 }
 
 const screens = [

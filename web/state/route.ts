@@ -6,6 +6,7 @@ export type SessionView = (typeof sessionViews)[number];
 
 export type Route =
   | { readonly page: "home" | "new" | "health" | "usage" }
+  | { readonly page: "compare"; readonly id: string }
   | { readonly page: "session"; readonly id: string; readonly view: SessionView }
   | { readonly page: "recording"; readonly view: SessionView };
 
@@ -20,6 +21,7 @@ export function parseRoute(fragment: string): Route {
   const [first = "", second = "", third = ""] = fragment.replace(/^#\/?/, "").split("/");
   if (first === "new" || first === "health" || first === "usage") return { page: first };
   if (first === "recording") return { page: "recording", view: viewOf(second) };
+  if (first === "compare" && second !== "") return { page: "compare", id: decodeURIComponent(second) };
   if (first === "s" && second !== "") return { page: "session", id: decodeURIComponent(second), view: viewOf(third) };
   return { page: "home" };
 }
@@ -34,6 +36,8 @@ export function linkTo(target: Route): string {
       const base = `#/s/${encodeURIComponent(target.id)}`;
       return target.view === "conversation" ? base : `${base}/${target.view}`;
     }
+    case "compare":
+      return `#/compare/${encodeURIComponent(target.id)}`;
     case "recording":
       return `#/recording/${target.view}`;
     default:

@@ -26,36 +26,46 @@ interface Following {
   detail: SessionDetail | null;
 }
 
-let following: Following | null = null;
+/** Those that are shown: one, or those of a comparison. */
+const followed = new Map<SessionStore, Following>();
 
 export function startSession(): void {
   consume({
     opened: () => {
-      if (following?.store.progress.value.state === "ready") catchUp(following);
+      for (const one of followed.values()) if (one.store.progress.value.state === "ready") catchUp(one);
     },
     took: (events) => {
-      if (following !== null) take(following, events);
+      for (const one of followed.values()) take(one, events);
     },
   });
 }
 
 export function openSession(id: string): void {
-  if (following?.store.id === id && current.value === following.store) return;
+  const shown = current.value;
+  if (shown !== null && shown.id === id && followed.has(shown)) return;
   if (!hasDaemon()) return;
+  closeSession();
+  current.value = follow(id);
+}
+
+export function closeSession(): void {
+  if (current.value !== null) unfollow(current.value);
+  current.value = null;
+}
+
+/** The session with what comes, until `unfollow`. */
+export function follow(id: string): SessionStore {
   const store = createStore({ id, kind: "session" });
   const opened: Following = { store, held: [], busy: null, detail: null };
-  following = opened;
-  current.value = store;
+  followed.set(store, opened);
   opened.busy = load(opened).finally(() => {
     opened.busy = null;
     drain(opened);
   });
+  return store;
 }
 
-export function closeSession(): void {
-  following = null;
-  current.value = null;
-}
+export const unfollow = (store: SessionStore): boolean => followed.delete(store);
 
 async function load(opened: Following): Promise<void> {
   const { store } = opened;
@@ -255,7 +265,7 @@ async function readEarlier(store: SessionStore, { all }: { readonly all: boolean
   if ((store.events[0]?.sequence ?? 1) !== first) return;
   store.events = [...older, ...store.events];
   const live = foldConversation(store.events);
-  const detail = following?.store === store ? following.detail : null;
+  const detail = followed.get(store)?.detail ?? null;
   if (detail !== null && (store.events[0]?.sequence ?? 1) > 1) seedHead(live, detail);
   store.live = live;
   store.hasEarlier.value = (store.events[0]?.sequence ?? 1) > 1;

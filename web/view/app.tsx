@@ -21,6 +21,7 @@ const LanesView = lazy(() => import("./lanes.tsx").then(({ LanesView }) => ({ de
 const TimelineView = lazy(() => import("./timeline.tsx").then(({ TimelineView }) => ({ default: TimelineView })));
 const NewSession = lazy(() => import("./new-session.tsx").then(({ NewSession }) => ({ default: NewSession })));
 const Health = lazy(() => import("./health.tsx").then(({ Health }) => ({ default: Health })));
+const Compare = lazy(() => import("./compare.tsx").then(({ Compare }) => ({ default: Compare })));
 const Usage = lazy(() => import("./usage.tsx").then(({ Usage }) => ({ default: Usage })));
 
 export function App() {
@@ -32,7 +33,8 @@ export function App() {
     if (at.page === "session") openSession(at.id);
     else closeSession();
   });
-  const isWide = (here.page === "session" || here.page === "recording") && here.view !== "conversation";
+  const isWide =
+    here.page === "compare" || ((here.page === "session" || here.page === "recording") && here.view !== "conversation");
   const isAlone = link.value.state === "none" || link.value.state === "logged-out";
   /** On a phone the first screen is the list. */
   const isList = !isAlone && isNarrow.value && here.page === "home";
@@ -77,6 +79,8 @@ function page(here: Route): JSX.Element {
       return <Health />;
     case "usage":
       return <Usage />;
+    case "compare":
+      return <Compare key={here.id} id={here.id} />;
     case "session": {
       const store = current.value;
       return store === null ? <Loading words="Connecting…" /> : <Opened store={store} view={here.view} />;

@@ -1,5 +1,6 @@
 /** The head of a session: its name and status, its three views, and what can be done to it. */
 import { useSignal } from "@preact/signals";
+import { comparisonOf } from "../../src/protocol/comparison.ts";
 import { openRequests } from "../model/conversation.ts";
 import type { Conversation } from "../model/conversation-state.ts";
 import { visibleText } from "../model/plain.ts";
@@ -8,7 +9,7 @@ import { abort, fork, remove, rename, terminate } from "../state/actions.ts";
 import { exportAs } from "../state/export.ts";
 import { armed } from "../state/keys.ts";
 import { go, goView, linkTo, route, sessionViews } from "../state/route.ts";
-import { needing } from "../state/sessions.ts";
+import { needing, rowOf } from "../state/sessions.ts";
 import { placeOf, type SessionStore } from "../state/store.ts";
 import { Icon } from "./icons.tsx";
 import { Menu } from "./menu.tsx";
@@ -46,6 +47,7 @@ export function SessionHead({
         )}
         <span class="dim cut wide-only">{aboutWords(store, conversation)}</span>
         <span class="grow" />
+        <ComparisonLink id={store.id} />
         <Views />
         <button type="button" class="btn ghost icon narrow-only" aria-label="Turn and session" onClick={openPanel}>
           <Icon sign="panel" />
@@ -61,6 +63,17 @@ export function SessionHead({
         <ViewTabs />
       </div>
     </>
+  );
+}
+
+/** To the others that got the same prompt. */
+function ComparisonLink({ id }: { readonly id: string }) {
+  const comparison = comparisonOf(rowOf(id)?.metadata);
+  if (comparison === null) return null;
+  return (
+    <a class="btn ghost" href={linkTo({ page: "compare", id: comparison.id })}>
+      Comparison
+    </a>
   );
 }
 
