@@ -76,7 +76,9 @@ function onPrompt(
 ): void {
   const { turn } = state;
   if (turn === null && state.connection !== "closing") {
-    startPrompt(state, out, { prompt, origin: "user" });
+    const wasQueued = state.announced.has(prompt.prompt_id);
+    if (wasQueued) announceQueue(state, out);
+    startPrompt(state, out, { prompt, origin: wasQueued ? "queue" : "user" });
     return;
   }
   const running = turn?.stop === null && turn.end === null && turn.shell === null && state.connection === "open";

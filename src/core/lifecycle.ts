@@ -140,6 +140,7 @@ export const preview = (prompt: Prompt): string =>
   prompt.text.length <= PREVIEW_LENGTH ? prompt.text : `${prompt.text.slice(0, PREVIEW_LENGTH - 1)}…`;
 
 export function announceQueue(state: MachineState, out: MachineOutput[]): void {
+  state.announced.clear();
   const queue = state.queue.map((prompt) => ({ prompt_id: prompt.prompt_id, preview: preview(prompt) }));
   emit(state, out, { type: "session.updated", data: { queue } }, ours());
 }

@@ -198,6 +198,8 @@ export interface MachineState {
   /** Requests that were resolved, by key: their native confirmations are absorbed. */
   resolved: Set<string>;
   queue: Prompt[];
+  /** Prompts of the queue as a process before this one announced it; the edge gives them to us one by one. */
+  readonly announced: Set<string>;
   /** What a person ran since the last prompt, where the agent does not know of it. */
   unheard: UserCommand[];
   /** Commands that wait for the connection. */

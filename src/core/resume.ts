@@ -42,7 +42,11 @@ export function resumeMachine(state: MachineState, snapshot: Snapshot): void {
   for (const data of snapshot.questions.values()) {
     state.requests.set(data.question_id, { type: "question", key: data.question_id, deadline: 0, data });
   }
-  if (snapshot.turn !== null) state.turn = newTurn({ id: snapshot.turn.id, origin: "user", startedAt: state.at });
+  for (const { prompt_id } of snapshot.queue) state.announced.add(prompt_id);
+  if (snapshot.turn === null) return;
+  state.turn = newTurn({ id: snapshot.turn.id, origin: "user", startedAt: state.at });
+  state.usage.turn = snapshot.turnUsage.turn;
+  state.usage.before = snapshot.turnUsage.before;
 }
 
 function recall(state: MachineState, snapshot: Snapshot): void {

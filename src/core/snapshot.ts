@@ -64,6 +64,8 @@ export interface Snapshot {
   queue: readonly QueuedPrompt[];
   todos: readonly Todo[];
   usage: UsageTotal;
+  /** Of the turn that is open, and of the session before it began. */
+  turnUsage: { readonly turn: UsageTotal; readonly before: UsageTotal };
   /** What was used, for budgets. */
   readonly books: Books;
   /** How the last turn ended. */
@@ -105,6 +107,7 @@ export const emptySnapshot = (): Snapshot => ({
   queue: [],
   todos: [],
   usage: noUsage(),
+  turnUsage: { turn: noUsage(), before: noUsage() },
   books: startBooks(),
   lastEnd: null,
   revert: null,
@@ -160,6 +163,7 @@ function applyEvent(state: Snapshot, event: UniversalEvent): void {
       return;
     case "usage.updated":
       state.usage = event.data.session;
+      if (event.turn_id !== null) state.turnUsage = { ...state.turnUsage, turn: event.data.turn };
       return;
     case "turn.continued":
     case "budget.updated":
@@ -205,6 +209,7 @@ function applyTurn(state: Snapshot, event: Of<"turn.started" | "turn.state" | "t
       state.turns += 1;
       state.turn = { id: event.data.turn_id, prompt_id: event.data.prompt_id ?? null };
       state.status = "running";
+      state.turnUsage = { turn: noUsage(), before: state.usage };
       return;
     case "turn.state":
       state.status = event.data.state;

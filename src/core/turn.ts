@@ -100,6 +100,7 @@ export function startMachine({ sessionId, adapter, policy, connected, foreign }:
     requests: new Map(),
     resolved: new Set(),
     queue: [],
+    announced: new Set(),
     unheard: [],
     outbox: [],
     asks: new Set(),

@@ -6,8 +6,10 @@ import type { Snapshot } from "../core/snapshot.ts";
 import type { BudgetConfig } from "../protocol/budget.ts";
 import type { SessionId, TurnId } from "../protocol/ids.ts";
 
+import type { EventLog } from "./log/contract.ts";
 import type { Logger } from "./logger.ts";
 import type { ServeDelegate } from "./session/delegate-keys.ts";
+import type { System } from "./system.ts";
 
 /** Agents that run inside this process, by the name their launch gives. */
 export type InProcessTable = Readonly<Record<string, InProcessAgent>>;
@@ -16,8 +18,10 @@ export interface RuntimeOptions {
   readonly adapters: readonly Adapter[];
   readonly inProcess: InProcessTable;
   readonly logger: Logger;
+  /** The machine's clock and timers, unless others take their place. */
+  readonly system?: System;
   /** Where the log is kept. */
-  readonly store: { readonly kind: "memory" } | SqliteStore | PostgresStore;
+  readonly store: MemoryStore | SqliteStore | PostgresStore;
   /** Where agents are installed (`franca agents install`). */
   readonly toolsFolder: string;
   /**
@@ -51,6 +55,12 @@ export interface RuntimeOptions {
   readonly trustedFolders?: readonly string[];
   /** The directory of sessions that name none. */
   readonly directory?: string;
+}
+
+export interface MemoryStore {
+  readonly kind: "memory";
+  /** One that is open already; a new one, which lives as long as the runtime, when absent. */
+  readonly log?: EventLog;
 }
 
 export interface SqliteStore {

@@ -36,10 +36,13 @@ export function isAlive(process: { readonly pid: number; readonly started: strin
 
 export const isDead = (process: { readonly pid: number; readonly started: string }): boolean => !isAlive(process);
 
-export const ownProcess = (): { readonly pid: number; readonly started: string } => ({
-  pid: process.pid,
-  started: processTable.startOf(process.pid) ?? "unknown",
-});
+/** Looked up once: it stays the same for as long as we run. */
+export function ownProcess(): { readonly pid: number; readonly started: string } {
+  own ??= { pid: process.pid, started: processTable.startOf(process.pid) ?? "unknown" };
+  return own;
+}
+
+let own: { readonly pid: number; readonly started: string } | null = null;
 
 function shared(scan: () => readonly ProcessInfo[]): ProcessTable["list"] {
   let last: readonly ProcessInfo[] = [];

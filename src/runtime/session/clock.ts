@@ -2,21 +2,15 @@
  * A session's clock. It never goes back and never stands still, also when the system's clock is set back or was ahead
  * before a restart: deadlines, graces and aborts must not wait until the old time has come again.
  */
+import type { System } from "../system.ts";
+
 export interface SessionClock {
   /** Epoch milliseconds. */
   readonly now: () => number;
 }
 
-/** `wall` is the system's time, `elapsed` only goes forward. */
-export interface Clocks {
-  readonly wall: () => number;
-  readonly elapsed: () => number;
-}
-
-const systemClocks: Clocks = { wall: Date.now, elapsed: () => performance.now() };
-
 /** Begins at the time of the session's last event, or at the system's if that is later. */
-export function openClock(from: number, { wall, elapsed }: Clocks = systemClocks): SessionClock {
+export function openClock(from: number, { wall, elapsed }: Pick<System, "wall" | "elapsed">): SessionClock {
   let last = from;
   let lastElapsed = elapsed();
   return {

@@ -61,7 +61,7 @@ export function commands(table: OpenSessions): Commands {
     revert: (id, mark) => on(id, (open) => markRevert(open, mark)),
     stopContinuing: (id) => on(id, stopContinuing),
     notice: (id, notice) => on(id, async (open) => open.writer.feed({ type: "notice", ...notice })),
-    terminate: (id) => on(id, terminate),
+    terminate: (id) => on(id, (open) => terminate(runtime, open)),
     delete: (id) => deleteSession(table, id),
     prune: (options) => pruneSessions(table, options),
   };

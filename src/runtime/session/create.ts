@@ -96,7 +96,7 @@ export async function storeSession(
 ): Promise<void> {
   const { runtime } = table;
   const { create } = settings;
-  const now = new Date().toISOString();
+  const now = new Date(runtime.system.wall()).toISOString();
   const snapshot = { ...emptySnapshot(), createdAt: now, time: now };
   await runtime.log.create({ id, settings, summary: summarise({ id, settings, snapshot }) }, runtime.owner);
   await withSession(table, id, async (open) => {

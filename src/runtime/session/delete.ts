@@ -12,7 +12,7 @@ const PRUNED_AT_ONCE = 500;
 
 export async function deleteSession(table: OpenSessions, id: SessionId): Promise<void> {
   try {
-    await withSession(table, id, terminate);
+    await withSession(table, id, (open) => terminate(table.runtime, open));
   } catch (error) {
     // A session whose agent is unknown here has nothing to stop. And where there is no room to store its end, it is
     // deleted without it: deleting is how room is made.
@@ -33,8 +33,8 @@ export async function pruneSessions(
     limit = Number.POSITIVE_INFINITY,
   }: PruneOptions,
 ): Promise<readonly SessionId[]> {
-  const { log } = table.runtime;
-  const now = Date.now();
+  const { log, system } = table.runtime;
+  const now = system.wall();
   const pruned: SessionId[] = [];
   for (const { id, changedAt } of await idleSessions(table)) {
     const isOld = changedAt < now - olderThanMs;

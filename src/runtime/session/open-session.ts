@@ -4,6 +4,7 @@ import type { Exit } from "../../core/agent-io.ts";
 import type { Session } from "../../core/session.ts";
 import type { SessionId } from "../../protocol/ids.ts";
 import type { SessionSettings } from "../log/contract.ts";
+import type { System, Timer } from "../system.ts";
 import type { AgentLink } from "./agent-link.ts";
 import type { SideAnswer } from "./contract.ts";
 import type { Runtime } from "./runtime.ts";
@@ -20,7 +21,7 @@ export interface OpenSession {
   users: number;
   /** By the monotonic clock. */
   idleSince: number;
-  idleTimer: NodeJS.Timeout | null;
+  idleTimer: Timer | null;
   /** Groups stored since it was opened. */
   commits: number;
   /** The agent's own id of the conversation. */
@@ -60,16 +61,16 @@ export function closeSession(open: OpenSession, why?: unknown): void {
   void open.shell?.stop({ silently: true });
   for (const answer of open.sideRequests.values())
     answer({ status: 0, body: { message: "The session was unloaded." } });
-  if (open.idleTimer !== null) clearTimeout(open.idleTimer);
+  open.idleTimer?.cancel();
 }
 
 /** Resolves when no turn is open, and after `ms` at the latest. */
-export function untilIdle(open: OpenSession, ms: number): Promise<void> {
+export function untilIdle({ after }: System, open: OpenSession, ms: number): Promise<void> {
   if (open.session.snapshot().turn === null) return Promise.resolve();
   return new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms);
+    const timer = after(ms, resolve);
     open.idleWaiters.push(() => {
-      clearTimeout(timer);
+      timer.cancel();
       resolve();
     });
   });

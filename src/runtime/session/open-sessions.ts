@@ -10,6 +10,7 @@ import { closeSession, type OpenSession, type OpenSessions, stopAgent } from "./
 import { isDeadOwner, isOwn, ownedBy } from "./owner.ts";
 import { stopOrphanedRuns } from "./process-runs.ts";
 import { enforceQuota } from "./quota.ts";
+import { shuttingDown } from "./refusals.ts";
 import { watchIdle } from "./unload.ts";
 
 export interface OpenOptions {
@@ -38,7 +39,7 @@ export async function withSession<T>(
 export function openStored(table: OpenSessions, id: SessionId, options: OpenOptions): Promise<OpenSession> {
   const known = table.sessions.get(id);
   if (known !== undefined) return known;
-  if (table.runtime.closed) return Promise.reject(new ApiError("internal", "Franca is shutting down."));
+  if (table.runtime.closed) return Promise.reject(shuttingDown());
   const opening = load(table, id, options);
   table.sessions.set(id, opening);
   // After a failure the next call tries again.

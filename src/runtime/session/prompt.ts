@@ -1,5 +1,4 @@
 /** The prompt command: stored first, then acknowledged. A stored prompt will run, whatever happens next. */
-import { randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { defined } from "../../core/defined.ts";
@@ -41,6 +40,8 @@ export async function prompt(runtime: Runtime, open: OpenSession, request: Promp
     );
   // A log that cannot be written delays the prompt but does not lose it; any other error means that it will not run.
   if (refusal === null || hasCode(refusal, "storage_error")) return receipt;
+  // It is stored, and a daemon runs its queue after the next start.
+  if (runtime.closed && runtime.options.role === "daemon" && hasCode(refusal, "internal")) return receipt;
   await runtime.log.dropPrompt(open.id, asked.prompt_id);
   throw refusal;
 }
@@ -58,7 +59,7 @@ export function promptFrom(runtime: Runtime, open: OpenSession, request: PromptR
     throw cannot(adapter, `take \`${name}\` with a prompt: ${can}`);
   }
   return {
-    prompt_id: promptId(randomUUID()),
+    prompt_id: promptId(runtime.system.newId()),
     text,
     attachments: attachmentsOf(open, attachments),
     ...defined({

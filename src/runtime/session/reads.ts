@@ -42,7 +42,7 @@ export function reads(table: OpenSessions): Reads {
       const { records, next } = await log.list({ ...filter, limit, before: placeOf(cursor) });
       const sessions = records.map(({ id, settings, summary }) => {
         const own = open.get(id);
-        return own === undefined
+        return own === undefined || own.writer.isAhead()
           ? { ...summary, ...keptWith(settings) }
           : summarise({ id, settings, snapshot: own.session.snapshot() });
       });
@@ -55,7 +55,9 @@ export function reads(table: OpenSessions): Reads {
       const described = { id, settings, snapshot, trusted: trust.isTrusted(directory), capabilities };
       if (itemsBefore === undefined) return detail(described, latestItems(snapshot, limit));
       const query = { before: itemsBefore, limit };
-      return detail(described, await readItems(log, { id, snapshot, query }));
+      // Described before anything else happens to it.
+      const shown = detail(described, []);
+      return { ...shown, items: await readItems(log, { id, snapshot, query }) };
     },
     events: (id, query) => readEvents(log, id, query),
     native: (id, { offset, limit }) => log.readNative(id, { after: offset, limit }),
@@ -80,19 +82,23 @@ function placeOf(cursor: string | undefined): number | null {
 
 async function readyHere({ sessions }: OpenSessions): Promise<Map<SessionId, OpenSession>> {
   const all = await Promise.allSettled(sessions.values());
-  const ready = all.flatMap((one) => (one.status === "fulfilled" && isStored(one.value) ? [one.value] : []));
+  const ready = all.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
   return new Map(ready.map((open) => [open.id, open]));
 }
-
-/** While the log cannot be written, the fold is ahead of what is stored, and only stored state is shown. */
-const isStored = ({ writer }: OpenSession): boolean => writer.storageError() === null;
 
 export async function stateOf(
   { runtime, sessions }: OpenSessions,
   id: SessionId,
 ): Promise<{ settings: SessionSettings; snapshot: Snapshot }> {
   const own = await sessions.get(id)?.catch(() => undefined);
-  if (own !== undefined && isStored(own)) return { settings: own.settings, snapshot: own.session.snapshot() };
+  const isStored = await own?.writer.stored().then(
+    () => true,
+    () => false,
+  );
+  // What is not stored is not shown: while the log cannot be written, the session is as the log has it.
+  if (own !== undefined && isStored === true && !own.writer.isAhead()) {
+    return { settings: own.settings, snapshot: own.session.snapshot() };
+  }
   const record: SessionRecord | null = await runtime.log.find(id);
   if (record === null) throw new ApiError("session_not_found", `There is no session ${id}.`);
   return { settings: record.settings, snapshot: await loadSnapshot(runtime.log, id) };

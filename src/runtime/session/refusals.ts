@@ -17,6 +17,8 @@ export function adapterOf({ adapters }: Runtime, agent: string): Adapter {
   );
 }
 
+export const shuttingDown = (): ApiError => new ApiError("internal", "Franca is shutting down.");
+
 export function checkPermissionMode({ name, capabilities }: Adapter, mode: PermissionMode): void {
   if (capabilities.permissionModes.includes(mode)) return;
   const known = capabilities.permissionModes.join(", ");

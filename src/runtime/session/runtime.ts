@@ -18,6 +18,7 @@ import { openSqliteLog } from "../log/sqlite/open.ts";
 import type { Logger } from "../logger.ts";
 import type { RuntimeOptions } from "../options.ts";
 import { openPrices, type PriceList } from "../prices.ts";
+import { realSystem, type System } from "../system.ts";
 import { openTrust, type Trust } from "../trust.ts";
 import { openUsage, type UsageReader } from "../usage.ts";
 import { openWorktreeRegistry, type WorktreeRegistry } from "../workspace/registry.ts";
@@ -35,6 +36,7 @@ export interface Runtime {
   readonly adapters: ReadonlyMap<string, Adapter>;
   readonly log: EventLog;
   readonly tail: Tail;
+  readonly system: System;
   readonly scheduler: StepScheduler;
   readonly pool: Pool;
   readonly binaries: Binaries;
@@ -57,13 +59,15 @@ export interface Runtime {
   readonly logger: Logger;
   /** Sessions that a dead owner left, with their last sequence from before they were recovered. */
   readonly recovered: Map<SessionId, number>;
+  /** Sessions whose recovery failed: it is tried again. */
+  readonly unrecovered: Set<SessionId>;
   /** Aborted when this runtime closes. */
   readonly stopped: AbortController;
   closed: boolean;
 }
 
 export async function startRuntime(options: RuntimeOptions): Promise<Runtime> {
-  const { store, logger } = options;
+  const { store, logger, system = realSystem } = options;
   const owner = ownProcess();
   const guard = openGuard(logger);
   const log = await openLog(options, guard);
@@ -91,8 +95,9 @@ export async function startRuntime(options: RuntimeOptions): Promise<Runtime> {
     stopped,
     prices,
     usage,
-    spending: openSpending({ budgets: options.budgets ?? {}, usage, logger }),
-    scheduler: openStepScheduler(),
+    spending: openSpending({ budgets: options.budgets ?? {}, usage, logger, system }),
+    system,
+    scheduler: openStepScheduler(system),
     pool: openPool(),
     binaries,
     trust: openTrust({
@@ -113,6 +118,7 @@ export async function startRuntime(options: RuntimeOptions): Promise<Runtime> {
     idleMs: options.idleMs ?? IDLE_MS,
     logger,
     recovered: new Map(),
+    unrecovered: new Set(),
     closed: false,
   };
 }
@@ -120,7 +126,7 @@ export async function startRuntime(options: RuntimeOptions): Promise<Runtime> {
 async function openLog({ store, version, logger }: RuntimeOptions, guard: Guard): Promise<EventLog> {
   switch (store.kind) {
     case "memory":
-      return openMemoryLog();
+      return store.log ?? openMemoryLog();
     case "sqlite": {
       const { folder, durability = "normal", maxBytes } = store;
       return openSqliteLog({ folder, durability, version, ...defined({ maxBytes }) });

@@ -1,6 +1,7 @@
 /** Opens the one door to sessions (contract.ts): commands enter there, events leave there. */
 import { onlyAgent } from "../../core/default-agent.ts";
 import type { RuntimeOptions } from "../options.ts";
+import type { Timer } from "../system.ts";
 import { openAgentServers } from "./agent-server.ts";
 import { anyHost } from "./any-host.ts";
 import { answers, commands } from "./commands.ts";
@@ -16,7 +17,7 @@ import { giveUpAll, stopAll } from "./shutdown.ts";
 import { trustCommands } from "./trust-commands.ts";
 import { worktreeCommands } from "./worktrees.ts";
 
-/** How often a daemon checks whether another owner has died. */
+/** How often a daemon checks whether another owner has died, and tries again what it could not recover. */
 const RECOVERY_MS = 10_000;
 
 export async function openSessions(options: RuntimeOptions): Promise<Sessions> {
@@ -29,7 +30,7 @@ export async function openSessions(options: RuntimeOptions): Promise<Sessions> {
     await runtime.log.close();
     throw error;
   }
-  const timer = options.role === "daemon" && runtime.log.shared ? recoverRegularly(table) : null;
+  const timer = options.role === "daemon" ? recoverRegularly(table) : null;
   const servers = openAgentServers(runtime);
   runtime.answerRelay = (relayed) => answerRelay(table, relayed);
   let closing: Promise<void> | null = null;
@@ -48,7 +49,7 @@ export async function openSessions(options: RuntimeOptions): Promise<Sessions> {
   };
 }
 
-function recoverRegularly(table: OpenSessions): NodeJS.Timeout {
+function recoverRegularly(table: OpenSessions): Timer {
   const { runtime } = table;
   let recovering = false;
   const run = async (): Promise<void> => {
@@ -60,16 +61,16 @@ function recoverRegularly(table: OpenSessions): NodeJS.Timeout {
   // Where leases are shorter, a host that is gone is noticed sooner.
   const { store } = runtime.options;
   const leaseMs = store.kind === "postgres" ? (store.leaseMs ?? RECOVERY_MS) : RECOVERY_MS;
-  return setInterval(() => void run(), Math.min(RECOVERY_MS, leaseMs)).unref();
+  return runtime.system.every(Math.min(RECOVERY_MS, leaseMs), () => void run());
 }
 
-async function close(table: OpenSessions, timer: NodeJS.Timeout | null): Promise<void> {
+async function close(table: OpenSessions, timer: Timer | null): Promise<void> {
   const { runtime } = table;
   runtime.closed = true;
   runtime.log.commands?.pause();
   runtime.spending.close();
   runtime.stopped.abort();
-  if (timer !== null) clearInterval(timer);
+  timer?.cancel();
   runtime.models.close();
   await stopAll(table);
   runtime.guard.close();

@@ -1,8 +1,8 @@
 /** Side requests to an agent (revert, share, notes …): sent outside its turns, answered with the agent's own answer. */
-import { randomUUID } from "node:crypto";
 import type { Session } from "../../core/session.ts";
 import type { Ask, AskWord } from "../../protocol/commands.ts";
 import { ApiError } from "../../protocol/errors.ts";
+import type { System, Timer } from "../system.ts";
 import type { SideAnswer, SideRequest } from "./contract.ts";
 import type { OpenSession } from "./open-session.ts";
 import { promptFrom } from "./prompt.ts";
@@ -33,8 +33,8 @@ export async function sideRequest(runtime: Runtime, open: OpenSession, request: 
   }
   const given: Ask =
     request.word === "note" ? { word: "note", prompt: promptFrom(runtime, open, request.request) } : request;
-  const ask_id = randomUUID();
-  const { answer, stopWaiting } = answerTo(open, ask_id);
+  const ask_id = runtime.system.newId();
+  const { answer, stopWaiting } = answerTo(runtime.system, open, ask_id);
   try {
     await open.writer.command({ type: "ask", ask_id, ask: given }, (session) => refuseBusy(session, { open, word }));
     const { status, body } = await answer;
@@ -46,13 +46,14 @@ export async function sideRequest(runtime: Runtime, open: OpenSession, request: 
 }
 
 function answerTo(
+  { after }: System,
   open: OpenSession,
   ask_id: string,
 ): { readonly answer: Promise<SideAnswer>; readonly stopWaiting: () => void } {
-  let timer: NodeJS.Timeout | undefined;
+  let timer: Timer | undefined;
   const answer = new Promise<SideAnswer>((resolve, reject) => {
     const message = `${open.adapter.name} has not answered within ${ANSWER_MS} ms.`;
-    timer = setTimeout(() => reject(new ApiError("timeout", message)), ANSWER_MS);
+    timer = after(ANSWER_MS, () => reject(new ApiError("timeout", message)));
     open.sideRequests.set(ask_id, resolve);
   });
   // A timeout before anybody waits must not count as an unhandled rejection.
@@ -60,7 +61,7 @@ function answerTo(
   return {
     answer,
     stopWaiting() {
-      clearTimeout(timer);
+      timer?.cancel();
       open.sideRequests.delete(ask_id);
     },
   };

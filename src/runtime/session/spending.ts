@@ -4,6 +4,7 @@
  */
 import type { BudgetConfig } from "../../protocol/budget.ts";
 import type { Logger } from "../logger.ts";
+import type { System, Timer } from "../system.ts";
 import type { UsageReader } from "../usage.ts";
 import type { OpenSession, OpenSessions } from "./open-session.ts";
 
@@ -24,14 +25,14 @@ export interface SpendingOptions {
   readonly budgets: BudgetConfig;
   readonly usage: UsageReader;
   readonly logger: Logger;
-  readonly now?: () => Date;
+  readonly system: System;
 }
 
-export function openSpending({ budgets, usage, logger, now = () => new Date() }: SpendingOptions): Spending {
+export function openSpending({ budgets, usage, logger, system }: SpendingOptions): Spending {
   if (budgets.day === undefined && Object.keys(budgets.agents ?? {}).length === 0) return nobody;
-  let timer: NodeJS.Timeout | null = null;
+  let timer: Timer | null = null;
   const inform = async (open: OpenSession): Promise<void> => {
-    const midnight = startOfDay(now());
+    const midnight = startOfDay(new Date(system.wall()));
     const spent = await usage.since(midnight.getTime(), { session: open.id, agent: open.adapter.agent });
     if (!open.closed) open.writer.feed({ type: "spent", day: midnight.toISOString(), ...spent });
   };
@@ -45,13 +46,14 @@ export function openSpending({ budgets, usage, logger, now = () => new Date() }:
     inform,
     changed(sessions) {
       if (timer !== null) return;
-      timer = setTimeout(() => {
+      const again = (): void => {
         timer = null;
         informAll(sessions).catch((error: unknown) => logger.warn("spending.unknown", { error }));
-      }, AGAIN_MS).unref();
+      };
+      timer = system.after(AGAIN_MS, again, { background: true });
     },
     close() {
-      if (timer !== null) clearTimeout(timer);
+      timer?.cancel();
     },
   };
 }

@@ -5,6 +5,7 @@ import type { Command } from "../../protocol/commands.ts";
 import { ApiError, hasCode } from "../../protocol/errors.ts";
 import { promptId, turnId } from "../../protocol/ids.ts";
 import { noExit } from "../agent/connection/contract.ts";
+import type { System } from "../system.ts";
 import { isEnded, type OpenSession, stopAgent, untilIdle } from "./open-session.ts";
 import { cannot, refuseEnded } from "./refusals.ts";
 import type { Runtime } from "./runtime.ts";
@@ -35,9 +36,9 @@ async function promptlessTurn(
   open: OpenSession,
   command: Extract<Command, { type: "compact" | "shell" }>,
 ): Promise<string> {
-  refuseEnded(open);
   let turn = "";
   await open.writer.command(command, (session) => {
+    refuseEnded(open);
     const now = session.snapshot();
     turn = turnId(open.id, now.turns + 1);
     if (now.turn === null) return;
@@ -103,9 +104,9 @@ function isUnderway(session: Session, id: string): boolean {
 }
 
 /** Resolves when the session has ended and nothing of its agent runs any more. */
-export async function terminate(open: OpenSession): Promise<void> {
+export async function terminate({ system }: Pick<Runtime, "system">, open: OpenSession): Promise<void> {
   if (isEnded(open)) return;
-  if (open.link.isShared() && open.session.snapshot().turn !== null) await abortFirst(open);
+  if (open.link.isShared() && open.session.snapshot().turn !== null) await abortFirst(system, open);
   open.ending = true;
   open.revoke();
   await open.shell?.stop({ silently: false });
@@ -132,7 +133,7 @@ export async function endIdle(open: OpenSession): Promise<void> {
 }
 
 /** An agent that other sessions share keeps running, so its turn in this session is aborted first. */
-async function abortFirst(open: OpenSession): Promise<void> {
+async function abortFirst(system: System, open: OpenSession): Promise<void> {
   await open.writer.command({ type: "abort", clear_queue: true });
-  await untilIdle(open, ABORT_MS);
+  await untilIdle(system, open, ABORT_MS);
 }

@@ -1,6 +1,7 @@
 /** Idle unloading: a session that nobody uses has its agent stopped first, and is unloaded later. */
 import { noExit } from "../agent/connection/contract.ts";
 import { closeSession, type OpenSession, type OpenSessions, stopAgent } from "./open-session.ts";
+import { shuttingDown } from "./refusals.ts";
 
 /** A session without an agent is unloaded after this long, or after the idle time if that is shorter. */
 const UNLOAD_MS = 30_000;
@@ -16,18 +17,18 @@ export function isIdle(open: OpenSession): boolean {
 
 /** One timer per session; activity only moves the moment from which it counts. */
 export function watchIdle(table: OpenSessions, open: OpenSession): void {
-  open.idleSince = performance.now();
+  const { idleMs, system } = table.runtime;
+  open.idleSince = system.elapsed();
   if (open.idleTimer !== null || open.closed) return;
-  const { idleMs } = table.runtime;
   const allowed = (): number => (open.link.isOpen() ? idleMs : Math.min(UNLOAD_MS, idleMs));
   const look = (): void => {
     open.idleTimer = null;
     if (open.closed) return;
-    const left = isIdle(open) ? open.idleSince + allowed() - performance.now() : allowed();
-    if (left > 0) open.idleTimer = setTimeout(look, left).unref();
+    const left = isIdle(open) ? open.idleSince + allowed() - system.elapsed() : allowed();
+    if (left > 0) open.idleTimer = system.after(left, look, { background: true });
     else void stopOrUnload(table, open);
   };
-  open.idleTimer = setTimeout(look, allowed()).unref();
+  open.idleTimer = system.after(allowed(), look, { background: true });
 }
 
 async function stopOrUnload(table: OpenSessions, open: OpenSession): Promise<void> {
@@ -42,7 +43,7 @@ async function stopOrUnload(table: OpenSessions, open: OpenSession): Promise<voi
 }
 
 export async function unload({ runtime, sessions }: OpenSessions, open: OpenSession): Promise<void> {
-  closeSession(open);
+  closeSession(open, runtime.closed ? shuttingDown() : undefined);
   sessions.delete(open.id);
   await runtime.log.release(open.id, runtime.owner);
 }

@@ -35,7 +35,7 @@ export async function update(runtime: Runtime, open: OpenSession, { asked, stand
   };
   await runtime.log.changeSettings(open.id, settings);
   open.settings = settings;
-  await open.writer.command(defined({ type: "set", change, standIn: standIn || undefined }));
+  await open.writer.command(defined({ type: "set", change, standIn: standIn || undefined }), () => refuseEnded(open));
 }
 
 function checkChange({ adapter, session, link }: OpenSession, change: SessionChange): void {

@@ -6,6 +6,7 @@ import type { SessionId } from "../../protocol/ids.ts";
 import type { EventLog, SessionSettings } from "../log/contract.ts";
 import type { Logger } from "../logger.ts";
 import type { Redactor } from "../redact.ts";
+import type { System, Timer } from "../system.ts";
 import { openClock, type SessionClock } from "./clock.ts";
 import { type Origin, type RecordState, startRecordState } from "./record.ts";
 import type { StepScheduler } from "./step-scheduler.ts";
@@ -16,6 +17,7 @@ export interface WriterOptions {
   readonly settings: () => SessionSettings;
   readonly log: EventLog;
   readonly scheduler: StepScheduler;
+  readonly system: System;
   readonly redactor: Redactor;
   readonly logger: Logger;
   /** Performs one effect, after the group it belongs to was stored. */
@@ -73,13 +75,15 @@ export interface WriterState extends WriterOptions {
   busy: boolean;
   /** Until then the agent's lines only gather; every other input is stepped at once. */
   gatherUntil: number;
-  gatherTimer: NodeJS.Timeout | null;
+  gatherTimer: Timer | null;
   storageError: ApiError | null;
   retries: number;
-  retryTimer: NodeJS.Timeout | null;
-  wakeTimer: NodeJS.Timeout | null;
+  retryTimer: Timer | null;
+  wakeTimer: Timer | null;
   wakeTime: number;
   readonly flushWaiters: Waiter[];
+  /** Who waits for the group that is being stored. */
+  readonly storedWaiters: Waiter[];
   closed: boolean;
   closedBy: unknown;
 }
@@ -95,13 +99,14 @@ export function startWriterState(options: WriterOptions): WriterState {
     settings: options.settings,
     log: options.log,
     scheduler: options.scheduler,
+    system: options.system,
     redactor: options.redactor,
     logger: options.logger,
     perform: options.perform,
     resume: options.resume,
     onStored: options.onStored,
     onBroken: options.onBroken,
-    clock: openClock(Date.parse(options.session.snapshot().time) || 0),
+    clock: openClock(Date.parse(options.session.snapshot().time) || 0, options.system),
     record: startRecordState(options.session.snapshot()),
     queue: [],
     queued: 0,
@@ -115,6 +120,7 @@ export function startWriterState(options: WriterOptions): WriterState {
     wakeTimer: null,
     wakeTime: Number.POSITIVE_INFINITY,
     flushWaiters: [],
+    storedWaiters: [],
     closed: false,
     closedBy: null,
   };

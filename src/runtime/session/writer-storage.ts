@@ -1,7 +1,7 @@
 /** Stores a group, and retries while the log cannot be written: until then nothing else happens in the session. */
 import { ApiError } from "../../protocol/errors.ts";
 import type { Append } from "../log/contract.ts";
-import { isLines, type Waiter, type WriterState } from "./writer-state.ts";
+import { type InputEntry, isLines, type Waiter, type WriterState } from "./writer-state.ts";
 
 const RETRY_FIRST_MS = 100;
 const RETRY_LONGEST_MS = 2_000;
@@ -37,11 +37,19 @@ function onFailure(state: WriterState, { storing, error }: { storing: Storing; e
   state.storageError = error;
   for (const { reject } of storing.done) reject(error);
   refuseQueued(state, error);
-  for (const { reject } of state.flushWaiters.splice(0)) reject(error);
+  rejectWaiters(state, error);
   const delay = Math.min(RETRY_FIRST_MS * 2 ** state.retries, RETRY_LONGEST_MS);
   state.retries += 1;
-  state.retryTimer = setTimeout(() => void store(state, { ...storing, done: [] }), delay);
+  state.retryTimer = state.system.after(delay, () => void store(state, { ...storing, done: [] }));
 }
+
+export function rejectWaiters({ flushWaiters, storedWaiters }: WriterState, error: unknown): void {
+  for (const { reject } of [...flushWaiters.splice(0), ...storedWaiters.splice(0)]) reject(error);
+}
+
+/** A prompt is stored before it is given to the writer: it runs when the log can be written again. */
+export const isPrompt = ({ input }: Pick<InputEntry, "input">): boolean =>
+  input.type === "command" && input.command.type === "prompt";
 
 /** Callers in the queue get the error too. Their commands are dropped, except prompts, which are stored already. */
 function refuseQueued(state: WriterState, error: ApiError): void {
@@ -52,8 +60,7 @@ function refuseQueued(state: WriterState, error: ApiError): void {
       continue;
     }
     entry.done?.reject(error);
-    const isPrompt = entry.input.type === "command" && entry.input.command.type === "prompt";
     if (entry.done === null) state.queue.push(entry);
-    else if (isPrompt) state.queue.push({ ...entry, done: null });
+    else if (isPrompt(entry)) state.queue.push({ ...entry, done: null });
   }
 }

@@ -21,7 +21,7 @@ import {
   type WriterOptions,
   type WriterState,
 } from "./writer-state.ts";
-import { store } from "./writer-storage.ts";
+import { isPrompt, rejectWaiters, store } from "./writer-storage.ts";
 
 /** One committed group holds about this much, so that a reader who wants one event need not read many. */
 const GROUP_BYTES = 256 * 1024;
@@ -49,6 +49,10 @@ export interface Writer {
   /** The error that blocks the session while the log cannot be written, or null. */
   readonly storageError: () => ApiError | null;
   readonly isBusy: () => boolean;
+  /** Whether the session is ahead of the log: what a crash could lose is shown to nobody. */
+  readonly isAhead: () => boolean;
+  /** Resolves when it is not, for as long as the caller does not wait again; rejects when the log cannot be written. */
+  readonly stored: () => Promise<void>;
   /** Resolves when every input so far is stored; rejects when the log cannot be written. */
   readonly flushed: () => Promise<void>;
   /** No further input; pending calls are rejected with `why`. */
@@ -70,8 +74,10 @@ export function openWriter(options: WriterOptions): Writer {
   });
   const submit = (input: UntimedInput, check: InputEntry["check"]): Promise<void> =>
     new Promise<void>((resolve, reject) => {
-      if (state.storageError !== null) return reject(state.storageError);
-      push({ input: timed(input), origin: null, size: 0, check, done: { resolve, reject } });
+      const entry = { input: timed(input), origin: null, size: 0, check };
+      if (state.storageError === null) return push({ ...entry, done: { resolve, reject } });
+      reject(state.storageError);
+      if (isPrompt(entry)) push({ ...entry, done: null });
     });
   scheduleWake(state, push);
   return {
@@ -85,23 +91,25 @@ export function openWriter(options: WriterOptions): Writer {
     command: (command, check) => submit({ type: "command", command }, check ?? null),
     storageError: () => state.storageError,
     isBusy: () => state.busy || state.queue.length > 0,
-    flushed: () =>
-      new Promise<void>((resolve, reject) => {
-        if (state.storageError !== null) reject(state.storageError);
-        else if (!state.busy && state.queue.length === 0) resolve();
-        else state.flushWaiters.push({ resolve, reject });
-      }),
+    isAhead: () => state.busy,
+    stored: () => (state.busy ? waitIn(state, state.storedWaiters) : Promise.resolve()),
+    flushed: () => (state.busy || state.queue.length > 0 ? waitIn(state, state.flushWaiters) : Promise.resolve()),
     close(why = new ApiError("session_not_found", `Session ${state.id} is closed.`)) {
       state.closed = true;
       state.closedBy = why;
       for (const entry of state.queue.splice(0)) if (!isLines(entry)) entry.done?.reject(why);
-      for (const { reject } of state.flushWaiters.splice(0)) reject(why);
-      if (state.wakeTimer !== null) clearTimeout(state.wakeTimer);
-      if (state.gatherTimer !== null) clearTimeout(state.gatherTimer);
-      if (state.retryTimer !== null) clearTimeout(state.retryTimer);
+      rejectWaiters(state, why);
+      state.wakeTimer?.cancel();
+      state.gatherTimer?.cancel();
+      state.retryTimer?.cancel();
     },
   };
 }
+
+const waitIn = ({ storageError }: WriterState, waiters: Waiter[]): Promise<void> =>
+  storageError === null
+    ? new Promise((resolve, reject) => waiters.push({ resolve, reject }))
+    : Promise.reject(storageError);
 
 /** A line, or lines: everything else is stepped at once. */
 const isOfAgent = (entry: Entry): boolean => isLines(entry) || entry.origin !== null;
@@ -113,16 +121,16 @@ interface Scheduling {
 }
 
 function scheduleStep(state: WriterState, { job, onlyLines }: Scheduling): void {
-  const wait = onlyLines && state.queued < GATHERED_BYTES ? state.gatherUntil - performance.now() : 0;
+  const wait = onlyLines && state.queued < GATHERED_BYTES ? state.gatherUntil - state.system.elapsed() : 0;
   if (wait <= 0) state.scheduler.schedule(job);
-  else state.gatherTimer ??= setTimeout(() => state.scheduler.schedule(job), wait);
+  else state.gatherTimer ??= state.system.after(wait, () => state.scheduler.schedule(job));
 }
 
 /** Steps the queued inputs, up to a group's size, and stores what follows from them. */
 function stepQueued(state: WriterState, job: StepJob): void {
   if (state.busy || state.closed || state.queue.length === 0) return;
   state.busy = true;
-  if (state.gatherTimer !== null) clearTimeout(state.gatherTimer);
+  state.gatherTimer?.cancel();
   state.gatherTimer = null;
   const { id, session, redactor } = state;
   const recorder = openRecorder({
@@ -136,7 +144,7 @@ function stepQueued(state: WriterState, job: StepJob): void {
   const effects: Effect[] = [];
   const { done, lines, ...stepped } = stepGroup(state, { session, recorder, redactor, effects });
   let { broken } = stepped;
-  state.gatherUntil = performance.now() + Math.min(lines * GATHER_PER_LINE_MS, LONGEST_GATHER_MS);
+  state.gatherUntil = state.system.elapsed() + Math.min(lines * GATHER_PER_LINE_MS, LONGEST_GATHER_MS);
   const after = (): void => {
     try {
       if (broken !== null) throw broken.error;
@@ -215,6 +223,7 @@ function onGroupStored(state: WriterState, { effects, done, job }: StoredGroup):
   for (const effect of effects) state.perform(effect);
   for (const { resolve } of done) resolve();
   state.busy = false;
+  for (const { resolve } of state.storedWaiters.splice(0)) resolve();
   scheduleWake(state, (entry) => {
     state.queue.push(entry);
     state.scheduler.schedule(job);
@@ -233,7 +242,7 @@ function onGroupStored(state: WriterState, { effects, done, job }: StoredGroup):
 function scheduleWake(state: WriterState, push: (entry: Entry) => void): void {
   const at = state.session.wakeAt();
   if (state.closed || at === null || at >= state.wakeTime) return;
-  if (state.wakeTimer !== null) clearTimeout(state.wakeTimer);
+  state.wakeTimer?.cancel();
   state.wakeTime = at;
   const wake = (): void => {
     state.wakeTimer = null;
@@ -242,5 +251,5 @@ function scheduleWake(state: WriterState, push: (entry: Entry) => void): void {
     push({ input, origin: null, size: 0, check: null, done: null });
   };
   const delay = Math.min(Math.max(0, at - state.clock.now()), LONGEST_TIMER_MS);
-  state.wakeTimer = setTimeout(wake, delay).unref();
+  state.wakeTimer = state.system.after(delay, wake, { background: true });
 }
