@@ -18,6 +18,9 @@ import { opencodeEnvironment, opencodeScript } from "./opencode-trial.ts";
 export interface Twin {
   /** Drives both through the same conversation, one after the other, each in a fresh folder. */
   readonly play: (scenario: Scenario) => Promise<Record<"native" | "here", Played>>;
+  /** Both, each in a fresh folder, without a session. */
+  readonly open: () => Promise<Record<"native" | "here", OpenedSide>>;
+  readonly load: (script: Script) => void;
   /** What each says of the only model there is. */
   readonly models: () => Promise<Record<"native" | "here", unknown>>;
   readonly close: () => Promise<void>;
@@ -37,6 +40,13 @@ export interface Side {
   /** The only model there is, under the name it has here. */
   readonly model: ModelName;
   readonly listener: Listener;
+}
+
+export interface OpenedSide {
+  readonly api: Api;
+  readonly base: string;
+  readonly directory: string;
+  readonly model: ModelName;
 }
 
 export interface ModelName {
@@ -86,6 +96,19 @@ export async function openTwin(program: string): Promise<Twin> {
       if (one === undefined || other === undefined) throw new Error("A side is missing.");
       return { native: one, here: other };
     },
+    async open() {
+      const side = (base: string, name: string, sideModel: ModelName): OpenedSide => {
+        const directory = join(house, "repository", name);
+        clear(directory);
+        makeRepository(directory);
+        return { api: openCodeApi(base, { directory }), base, directory, model: sideModel };
+      };
+      return {
+        native: side(native.url, "native", nativeModel),
+        here: side(`${here.url}/opencode`, "here", ourModel),
+      };
+    },
+    load: (script) => model.load(script),
     async models() {
       const { providers } = await read(`${native.url}/config/providers`);
       const { models } = await read(`${here.url}/v1/agents/opencode/models`);

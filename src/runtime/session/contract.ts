@@ -49,7 +49,10 @@ export interface PromptRequest {
 }
 
 /** An agent, and the settings that depend on it. */
-export type AgentChoice = Pick<CreateSession, "agent" | "model" | "variant" | "agentMode" | "permissionMode">;
+export type AgentChoice = Pick<
+  CreateSession,
+  "agent" | "model" | "variant" | "agentMode" | "permissionMode" | "permissionRules"
+>;
 
 /** A request to the agent outside its turns. */
 export type SideRequest =

@@ -7,6 +7,7 @@ import { ApiError } from "../../protocol/errors.ts";
 import type { UpdateSession } from "../../protocol/resources.ts";
 import type { AgentChoice, PromptRequest } from "../../runtime/session/contract.ts";
 import { type Carried, keepAttachments } from "./attachments.ts";
+import { configuredRules, sayingWhere } from "./config-rules.ts";
 import { headOf, lastAnswer, latestHeads, messageJson } from "./messages.ts";
 import { modeChange, modeOptions } from "./modes.ts";
 import { inPieces, json, type OpenCodeAnswer, type OpenCodeCall, type OpenCodeRoute } from "./route.ts";
@@ -199,7 +200,10 @@ export async function choose(call: OpenCodeCall, { model, agent, variant }: Choi
       );
     }
     const mode = await modeOptions(call.sessions, agent, model.providerID);
-    await call.sessions.changeAgent(view.id, { ...choiceOf({ model, variant }), ...mode });
+    const { directory, permissionRules: rules } = now;
+    const configured = await configuredRules(call, { agent: model.providerID, directory, rules });
+    const choice = { ...choiceOf({ model, variant }), ...mode, ...defined({ permissionRules: configured }) };
+    await sayingWhere(call.sessions.changeAgent(view.id, choice), { asked: false });
     return view;
   }
   const mode = await modeChange(call.sessions, agent, now);

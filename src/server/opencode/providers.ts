@@ -11,6 +11,8 @@ export interface Catalogue {
   readonly agents: (agent: string) => Promise<readonly OpenCodeAgent[]>;
   /** Whether prompts of the agent may carry this beside words and files. */
   readonly takes: (agent: string, extra: string) => Promise<boolean>;
+  /** Whether the agent is OpenCode in some form, which keeps the rules of its configuration itself. */
+  readonly readsOpenCodeConfig: (agent: string) => Promise<boolean>;
   /** Who takes back a conversation: the agent itself, the host for it, or nobody. */
   readonly takesBack: (agent: string) => Promise<"agent" | "host" | "nobody">;
 }
@@ -59,7 +61,9 @@ export function openCatalogue(sessions: Sessions): Catalogue {
     if (Array.isArray(asks) && asks.includes("revert")) return "agent";
     return rewind === true ? "host" : "nobody";
   };
-  return { providers, agents, takes, takesBack };
+  const readsOpenCodeConfig = async (agent: string): Promise<boolean> =>
+    agent.startsWith("opencode") || (await installed()).find(isCalled(agent))?.capabilities.permissionRules === true;
+  return { providers, agents, takes, takesBack, readsOpenCodeConfig };
 }
 
 const isCalled =

@@ -16,6 +16,7 @@ import { ApiError } from "../../protocol/errors.ts";
 import { sessionId } from "../../protocol/ids.ts";
 import type { CreateSession, SessionSummary } from "../../protocol/resources.ts";
 import { allSessions } from "../../runtime/session/every-session.ts";
+import { configuredRules, sayingWhere } from "./config-rules.ts";
 import { created } from "./events.ts";
 import { repositoryOf } from "./git.ts";
 import { type Conversation, diffsOf, headOf, headsBefore, messageJson, messagesJson } from "./messages.ts";
@@ -116,8 +117,11 @@ export async function createSession(call: OpenCodeCall, body: z.infer<typeof Cre
   const id = sessionId(freshId());
   const options = createOptions(call, body);
   const mode = await modeOptions(call.sessions, body.agent, options.agent);
-  const below = defined({ parentId: parent?.id });
-  const made = await call.sessions.create(id, { ...options, ...mode, ...below });
+  const { agent } = options;
+  const permissionRules = await configuredRules(call, { agent, directory: call.directory, rules: body.permission });
+  const more = defined({ parentId: parent?.id, permissionRules });
+  const asked = body.permission !== undefined;
+  const made = await sayingWhere(call.sessions.create(id, { ...options, ...mode, ...more }), { asked });
   if (!made.healthy) call.logger.warn("opencode.session_unhealthy", { id, error: made.error });
   const view = await call.views.find(id);
   if (view === null) throw sessionMissing(id);
@@ -134,7 +138,6 @@ function createOptions(call: OpenCodeCall, body: z.infer<typeof Create>): Create
       model: model === DEFAULT_MODEL ? undefined : model,
       variant: variant === "default" ? undefined : variant,
       title: body.title === "" ? undefined : body.title,
-      permissionRules: body.permission,
       metadata: body.metadata,
     }),
   };
