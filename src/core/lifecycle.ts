@@ -91,6 +91,9 @@ export function sayUnsaid(state: MachineState, out: MachineOutput[]): void {
   turn.madeEcho = makeUserItem(state, out, { prompt, rule: "prompt.not_echoed" });
 }
 
+/** What the message of a prompt is called: by its client, else by us. */
+export const nameOf = ({ client_id, prompt_id }: Prompt): string => client_id ?? prompt_id;
+
 function makeUserItem(
   state: MachineState,
   out: MachineOutput[],
@@ -105,7 +108,7 @@ function makeUserItem(
   const head = {
     key,
     native_item_id: null,
-    message_id: prompt.client_id ?? prompt.prompt_id,
+    message_id: nameOf(prompt),
     kind: "message" as const,
     role: "user" as const,
     content,

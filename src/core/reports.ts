@@ -12,6 +12,7 @@ import {
   holdsEnd,
   isBackground,
   isToolAtWork,
+  nameOf,
   reportError,
   sayUnsaid,
   sendCommand,
@@ -92,6 +93,7 @@ export function onReport(state: MachineState, out: MachineOutput[], report: Repo
 function onOpen(state: MachineState, out: MachineOutput[], { item, synthetic }: OpenReport): void {
   if (isKnown(state.ledger, item.key)) return;
   const { turn } = state;
+  let head = item;
   if (item.role === "user" && turn !== null && item.subagent === undefined) {
     if (turn.madeEcho !== null) {
       // We have said the prompt for the agent: its own late echo is the same item, which is closed.
@@ -99,10 +101,12 @@ function onOpen(state: MachineState, out: MachineOutput[], { item, synthetic }: 
       turn.madeEcho = null;
       return;
     }
+    // An echo without a name of its own is named as the prompt is.
+    if (turn.unsaid !== null && item.message_id === undefined) head = { ...item, message_id: nameOf(turn.unsaid) };
     turn.unsaid = null;
   }
-  noteWork(state, out, item);
-  openItem(state, out, { head: item, options: synthetic === true ? made() : {} });
+  noteWork(state, out, head);
+  openItem(state, out, { head, options: synthetic === true ? made() : {} });
 }
 
 function onDelta(state: MachineState, out: MachineOutput[], report: DeltaReport): void {

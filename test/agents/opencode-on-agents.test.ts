@@ -3,26 +3,19 @@
  * `npm run test:agents -- opencode claude codex`. Screens are kept in test-output/opencode-tui.
  */
 import { execFileSync } from "node:child_process";
-import { once } from "node:events";
-import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
-import { delimiter, join } from "node:path";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { serveAnthropic } from "../../src/model-server/anthropic.ts";
 import { serveOpenAi } from "../../src/model-server/openai.ts";
 import { answer, bash, call, text } from "../support/claude.ts";
 import { calls, says } from "../support/codex-agent.ts";
-import { serve } from "../support/daemon.ts";
 import { temporaryFolder } from "../support/folders.ts";
 import { openTui, submit } from "../support/opencode-tui.ts";
 import { redDot } from "../support/pictures.ts";
+import { claudeEnvironment, codexEnvironment, daemonFor, programs, trust } from "../support/real-daemon.ts";
 import { describeNeeding } from "../support/requires.ts";
 import { hasTmux, type Terminal } from "../support/terminal.ts";
-
-const programs = {
-  opencode: process.env.FRANCA_TEST_OPENCODE,
-  claude: process.env.FRANCA_TEST_CLAUDE,
-  codex: process.env.FRANCA_TEST_CODEX,
-};
 
 const absent = Object.entries(programs).flatMap(([name, path]) => (path === undefined ? [name] : []));
 const missing =
@@ -31,44 +24,6 @@ const missing =
     : hasTmux()
       ? null
       : "tmux is not installed";
-
-/** A daemon that finds just this agent, in folders of its own. */
-async function daemonFor(agent: "claude" | "codex", env: Readonly<Record<string, string>>, folder: string) {
-  const bin = join(folder, "bin");
-  mkdirSync(bin);
-  symlinkSync(programs[agent] ?? "", join(bin, agent));
-  const system = (process.env.PATH ?? "").split(delimiter).filter((part) => !part.includes("node_modules"));
-  const { url, child } = await serve({
-    home: folder,
-    args: ["--no-token", "--port", "0", "--default-agent", agent, "--pass-env", "SCRIPTED_KEY"],
-    env: { PATH: [bin, ...system].join(delimiter), ...env },
-  });
-  // Asked, not killed: it takes its agents with it, and nobody writes into the folders when these are removed.
-  onTestFinished(async () => {
-    child.kill("SIGTERM");
-    if (child.exitCode === null) await once(child, "exit");
-  });
-  return url;
-}
-
-function claudeEnvironment(folder: string, url: string): Record<string, string> {
-  return {
-    HOME: join(folder, "home"),
-    TMPDIR: join(folder, "tmp"),
-    ANTHROPIC_BASE_URL: url,
-    ANTHROPIC_API_KEY: "dummy",
-    CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
-  };
-}
-
-async function trust(url: string, directory: string): Promise<void> {
-  const trusted = await fetch(`${url}/v1/trust`, {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify({ directory, force: true }),
-  });
-  expect(trusted.ok).toBe(true);
-}
 
 /** A file to mention and a picture to paste. */
 function fillFolder(directory: string): { readonly picture: string } {
@@ -100,7 +55,7 @@ function expectMentioned(request: unknown): void {
 describeNeeding("the TUI on real agents", { missing }, () => {
   test("Claude Code: a tool, a permission dialog, an edit, the answer", async () => {
     const folder = temporaryFolder();
-    for (const name of ["work", "home", "tmp"]) mkdirSync(join(folder, name));
+    mkdirSync(join(folder, "work"));
     const directory = join(folder, "work");
     const readme = join(directory, "README.md");
     writeFileSync(readme, "# Demo\n\nFirst line.\n");
@@ -131,7 +86,7 @@ describeNeeding("the TUI on real agents", { missing }, () => {
 
   test("Claude Code: a person's own command, /undo with its files, and a fork with its history", async () => {
     const folder = temporaryFolder();
-    for (const name of ["work", "home", "tmp"]) mkdirSync(join(folder, name));
+    mkdirSync(join(folder, "work"));
     const directory = join(folder, "work");
     const readme = join(directory, "README.md");
     writeFileSync(readme, "# Demo\n\nFirst line.\n");
@@ -186,7 +141,7 @@ describeNeeding("the TUI on real agents", { missing }, () => {
 
   test("Claude Code: a mentioned file, a pasted picture, plan in mid-session", async () => {
     const folder = temporaryFolder();
-    for (const name of ["work", "home", "tmp"]) mkdirSync(join(folder, name));
+    mkdirSync(join(folder, "work"));
     const directory = join(folder, "work");
     const { picture } = fillFolder(directory);
     const model = await serveAnthropic({
@@ -211,7 +166,7 @@ describeNeeding("the TUI on real agents", { missing }, () => {
 
   test("Codex: a command, a permission dialog, the answer, a mentioned file, a picture, a person's own command", async () => {
     const folder = temporaryFolder();
-    for (const name of ["work", "codex"]) mkdirSync(join(folder, name));
+    mkdirSync(join(folder, "work"));
     const directory = join(folder, "work");
     const model = await serveOpenAi({
       turns: [
@@ -225,16 +180,7 @@ describeNeeding("the TUI on real agents", { missing }, () => {
       ],
     });
     onTestFinished(() => model.close());
-    const home = join(folder, "codex");
-    const provider = ['name = "scripted"', `base_url = "${model.url}/v1"`, 'wire_api = "responses"'];
-    writeFileSync(
-      join(home, "config.toml"),
-      ['model = "gpt-5.5"', 'model_provider = "scripted"', "[model_providers.scripted]", ...provider]
-        .concat('env_key = "SCRIPTED_KEY"', "")
-        .join("\n"),
-    );
-    const env = { CODEX_HOME: home, SCRIPTED_KEY: "none", SHELL: "/bin/bash" };
-    const url = await daemonFor("codex", env, folder);
+    const url = await daemonFor("codex", codexEnvironment(folder, model.url), folder);
     await trust(url, directory);
     const terminal = openTui({ program: programs.opencode ?? "", url, directory });
     await terminal.shows(/Codex/, { withinMs: 60_000 });

@@ -15,6 +15,9 @@ export const REQUEST_TIMEOUT_MS = 60_000;
 export function onConnected(state: State, input: Extract<AdapterInput<unknown>, { type: "connected" }>): Send[] {
   reset(state, input.at);
   state.options = input.options;
+  const { resume, resume_at } = input.options;
+  // Taken back: to an earlier turn, or to the beginning.
+  if (resume === null || resume_at !== undefined) state.thread = null;
   state.rpc.prefix = `${input.options.session_id}:`;
   return input.first ? initialize(state, input.at) : openThread(state, input.at);
 }
@@ -47,11 +50,15 @@ export function openThread(state: State, at: number): Send[] {
   if (options === null) return [];
   state.phase = "opening";
   const known = state.thread ?? options.resume;
-  const forks = options.fork && state.thread === null;
+  const { resume_at: lastTurnId } = options;
+  // A thread goes back to an earlier turn as a fork through that turn.
+  const forks = state.thread === null && (options.fork || lastTurnId !== undefined);
   const method = known === null ? "thread/start" : forks ? "thread/fork" : "thread/resume";
   const params = {
     ...threadSettings(options),
-    ...defined({ threadId: known ?? undefined, excludeTurns: known === null ? undefined : true }),
+    ...(known === null
+      ? {}
+      : defined({ threadId: known, excludeTurns: true, lastTurnId: forks ? lastTurnId : undefined })),
   };
   const context = { type: "thread", resumed: known !== null } as const;
   const line = call(state.rpc, { method, params, context, at, timeoutMs: REQUEST_TIMEOUT_MS });

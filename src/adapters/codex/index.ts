@@ -1,7 +1,7 @@
 /** Codex, by its app-server: JSON-RPC on stdio, one process for all sessions of one environment. */
 import { defineAdapter } from "../../core/adapter.ts";
 import { isRpcLine, nextExpiry, type RpcLine } from "../../core/rpc.ts";
-import { answeredRequests, translatedNotifications } from "../../dialects/codex.ts";
+import { answeredRequests, isCodexNotification, translatedNotifications } from "../../dialects/codex.ts";
 import { capabilities, launch, modes } from "./launch.ts";
 import { models } from "./models.ts";
 import { route } from "./route.ts";
@@ -36,6 +36,12 @@ export const codex = defineAdapter({
   modes,
   models,
   trial,
+  // A turn that has ended; those of subagents name the turn they belong to.
+  placeOf(line) {
+    if (!isRpcLine(line) || !isCodexNotification(line) || line.method !== "turn/completed") return null;
+    const { id, rootTurnId } = line.params.turn;
+    return (rootTurnId ?? id) === id ? id : null;
+  },
   resumeCommand: (id) => `codex resume ${id}`,
   route,
 });

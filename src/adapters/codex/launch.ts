@@ -107,6 +107,7 @@ export const capabilities: Capabilities = {
   steer: true,
   resume: true,
   fork: true,
+  rewind: true,
   compact: true,
   shell: true,
   images: true,

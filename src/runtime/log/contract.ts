@@ -74,7 +74,7 @@ export interface SessionSettings {
    * The conversation was taken back after so many turns: until the next one has run, the agent is resumed at that place
    * of its conversation; null: it begins a new one.
    */
-  readonly rewound?: { readonly turns: number; readonly at: string | null };
+  readonly rewound?: Rewound;
   /** The worktree that was made for it. */
   readonly worktree?: Worktree;
   /** The conversation was adopted from its agent's files. */
@@ -83,6 +83,13 @@ export interface SessionSettings {
   readonly keyNames?: readonly string[];
   /** For a session that an agent has started. No caller can set it. */
   readonly delegation?: Delegation;
+}
+
+export interface Rewound {
+  readonly turns: number;
+  readonly at: string | null;
+  /** The native lines of what was taken back, now and before, as first and last: places in them are no longer there. */
+  readonly removed?: readonly (readonly [number, number])[];
 }
 
 /** Whose work a session does: of the session that a person started, and of the one right above. */

@@ -5,7 +5,7 @@
 import { ApiError } from "../../protocol/errors.ts";
 import type { MessagePlace, Revert } from "../../protocol/events.ts";
 import { noExit } from "../agent/connection/contract.ts";
-import type { EventLog } from "../log/contract.ts";
+import type { EventLog, Rewound } from "../log/contract.ts";
 import { readConversation } from "./copy-history.ts";
 import { type OpenSession, stopAgent } from "./open-session.ts";
 import { cannot, refuseEnded } from "./refusals.ts";
@@ -33,15 +33,8 @@ export async function finishRevert(runtime: Runtime, open: OpenSession): Promise
   // The one that runs still knows what was taken back.
   if (open.link.isOpen()) await stopAgent(open, noExit);
   const { placeOf } = open.adapter;
-  if (placeOf !== null)
-    await keepPlace(runtime, open, await placeBefore(log, { open, message: revert.message_id, placeOf }));
+  if (placeOf !== null) await keepPlace(log, { open, message: revert.message_id, placeOf });
   await open.writer.command({ type: "revert", revert: null, removed });
-}
-
-async function keepPlace({ log }: Runtime, open: OpenSession, at: string | null): Promise<void> {
-  const settings = { ...open.settings, rewound: { turns: open.session.snapshot().turns, at } };
-  await log.changeSettings(open.id, settings);
-  open.settings = settings;
 }
 
 interface Search {
@@ -50,12 +43,35 @@ interface Search {
   readonly placeOf: (line: unknown) => string | null;
 }
 
-/** The last place of the agent's conversation before a message; null when the message is its first. */
-async function placeBefore(log: EventLog, { open, message, placeOf }: Search): Promise<string | null> {
-  for (let end = await lineOf(log, { open, message }); end > 1; end -= PAGE) {
+/** Where the agent goes on, and which of its lines count no more. */
+async function keepPlace(log: EventLog, { open, message, placeOf }: Search): Promise<void> {
+  const removed = open.settings.rewound?.removed ?? [];
+  const first = await lineOf(log, { open, message });
+  const at = await placeBefore(log, { open, first, removed, placeOf });
+  const now: Rewound = {
+    turns: open.session.snapshot().turns,
+    at,
+    removed: first === 0 ? removed : [...removed, [first, await log.lastNativeLine(open.id)]],
+  };
+  const settings = { ...open.settings, rewound: now };
+  await log.changeSettings(open.id, settings);
+  open.settings = settings;
+}
+
+interface Before extends Pick<Search, "open" | "placeOf"> {
+  readonly first: number;
+  readonly removed: NonNullable<Rewound["removed"]>;
+}
+
+/** The last place of the agent's conversation before a line; null when there is none. */
+async function placeBefore(log: EventLog, { open, first, removed, placeOf }: Before): Promise<string | null> {
+  const isThere = (line: number): boolean => !removed.some(([from, to]) => from <= line && line <= to);
+  for (let end = first; end > 1; end -= PAGE) {
     const after = Math.max(0, end - 1 - PAGE);
     const { lines } = await log.readNative(open.id, { after, limit: end - 1 - after });
-    const found = lines.findLast(({ from, native }) => from === "agent" && placeOf(native) !== null);
+    const found = lines.findLast(
+      ({ from, line, native }) => from === "agent" && isThere(line) && placeOf(native) !== null,
+    );
     if (found !== undefined) return placeOf(found.native);
   }
   return null;
