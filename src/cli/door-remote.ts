@@ -1,9 +1,15 @@
 /** Sessions of a daemon, reached with the SDK like anybody else would. */
+import { hasCode } from "../protocol/errors.ts";
 import { openHttp } from "../sdk/http.ts";
 import { type ConnectOptions, connect } from "../sdk/index.ts";
 import type { Door } from "./door.ts";
 import { sendKeys } from "./keys.ts";
 import { nodeFetch } from "./node-fetch.ts";
+
+function leftAlone(error: unknown): false {
+  if (hasCode(error, "session_busy", "session_not_found", "session_owned")) return false;
+  throw error;
+}
 
 export function remoteDoor(options: ConnectOptions & { readonly url: string; readonly data: string }): Door {
   const over = { ...options, fetch: nodeFetch };
@@ -31,8 +37,14 @@ export function remoteDoor(options: ConnectOptions & { readonly url: string; rea
     prune: async ({ olderThanMs }) => {
       const before = Date.now() - olderThanMs;
       const old = (await client.sessions({ status: "idle" })).filter(({ updatedAt }) => Date.parse(updatedAt) < before);
-      for (const { sessionId } of old) await client.session(sessionId).delete();
-      return old.map(({ sessionId }) => sessionId);
+      const deleted: string[] = [];
+      for (const { sessionId, updatedAt } of old) {
+        // Used after all, or deleted by somebody else: then it is none of ours.
+        const path = `/v1/sessions/${encodeURIComponent(sessionId)}`;
+        const asked = { method: "DELETE", query: { idleSince: updatedAt } } as const;
+        if (await http.request(path, asked).then(() => true, leftAlone)) deleted.push(sessionId);
+      }
+      return deleted;
     },
     events: (id, page) => client.session(id).listEvents(page),
     native: (id, page) => client.session(id).listNative(page),

@@ -8,6 +8,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { openCodeSessionId } from "../../src/projections/opencode/index.ts";
 import type { UniversalEvent } from "../../src/protocol/events.ts";
 import type { ContentPart, Item } from "../../src/protocol/items.ts";
+import { NEWEST_SCHEMA } from "../../src/runtime/log/sqlite/schema.ts";
 import type { Sessions } from "../../src/runtime/session/contract.ts";
 import { allSessions } from "../../src/runtime/session/every-session.ts";
 import { temporaryFolder } from "../support/folders.ts";
@@ -53,8 +54,8 @@ async function untilRecovered(sessions: Sessions): Promise<void> {
   }
 }
 
-test("there are folders to open", () => {
-  expect(folders).toContain("schema-2");
+test("there is one of every schema that there was", () => {
+  expect(folders).toEqual(Array.from({ length: NEWEST_SCHEMA }, (_, index) => `schema-${index + 1}`));
 });
 
 describe.each(folders)("%s", (folder) => {

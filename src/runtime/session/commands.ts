@@ -62,7 +62,7 @@ export function commands(table: OpenSessions): Commands {
     stopContinuing: (id) => on(id, stopContinuing),
     notice: (id, notice) => on(id, async (open) => open.writer.feed({ type: "notice", ...notice })),
     terminate: (id) => on(id, (open) => terminate(runtime, open)),
-    delete: (id) => deleteSession(table, id),
+    delete: (id, options) => deleteSession(table, id, options),
     prune: (options) => pruneSessions(table, options),
   };
 }

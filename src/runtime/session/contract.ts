@@ -94,6 +94,10 @@ export interface AgentServer {
   readonly gone: AbortSignal;
 }
 
+export interface DeleteOptions {
+  readonly idleSince?: number | undefined;
+}
+
 export interface PruneOptions {
   /** Sessions without a change for that long; none by age when absent. */
   readonly olderThanMs?: number;
@@ -166,7 +170,8 @@ export interface Sessions {
   /** Something outside the turn failed (a plugin, say): recorded as an error event that ends nothing. */
   notice(id: SessionId, notice: { readonly message: string; readonly code: string }): Promise<void>;
   terminate(id: SessionId): Promise<void>;
-  delete(id: SessionId): Promise<void>;
+  /** With `idleSince` (epoch ms) only a session that is idle and has not changed since: else `session_busy`. */
+  delete(id: SessionId, options?: DeleteOptions): Promise<void>;
   /** What the session changed in files. */
   diff(id: SessionId): Promise<SessionDiff>;
   /** Worktrees that were made for sessions and are still there. */

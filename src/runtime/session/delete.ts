@@ -2,7 +2,7 @@
 import { hasCode } from "../../protocol/errors.ts";
 import type { SessionId } from "../../protocol/ids.ts";
 import type { RecordPage } from "../log/contract.ts";
-import type { PruneOptions } from "./contract.ts";
+import type { DeleteOptions, PruneOptions } from "./contract.ts";
 import { closeSession, type OpenSessions } from "./open-session.ts";
 import { withSession } from "./open-sessions.ts";
 import { isDeadOwner, isOwn } from "./owner.ts";
@@ -10,9 +10,15 @@ import { endIdle, terminate } from "./turn-commands.ts";
 
 const PRUNED_AT_ONCE = 500;
 
-export async function deleteSession(table: OpenSessions, id: SessionId): Promise<void> {
+export async function deleteSession(
+  table: OpenSessions,
+  id: SessionId,
+  { idleSince }: DeleteOptions = {},
+): Promise<void> {
   try {
-    await withSession(table, id, (open) => terminate(table.runtime, open));
+    await withSession(table, id, (open) =>
+      idleSince === undefined ? terminate(table.runtime, open) : endIdle(open, { since: idleSince }),
+    );
   } catch (error) {
     // A session whose agent is unknown here has nothing to stop. And where there is no room to store its end, it is
     // deleted without it: deleting is how room is made.
@@ -40,7 +46,7 @@ export async function pruneSessions(
     const isOld = changedAt < now - olderThanMs;
     const isTooMuch = changedAt < now - IN_USE_MS && log.size() > maxBytes;
     if (pruned.length >= limit || (!isOld && !isTooMuch)) break;
-    if (await deleteIdle(table, id)) pruned.push(id);
+    if (await deleteIdle(table, { id, changedAt })) pruned.push(id);
   }
   return pruned;
 }
@@ -65,15 +71,14 @@ async function idleSessions({ runtime: { log, owner: own } }: OpenSessions): Pro
 }
 
 /** False when it is used after all. It is ended where prompts arrive, so that none is acknowledged and then lost. */
-async function deleteIdle(table: OpenSessions, id: SessionId): Promise<boolean> {
+async function deleteIdle(table: OpenSessions, { id, changedAt }: Idle): Promise<boolean> {
   try {
-    await withSession(table, id, endIdle);
+    await deleteSession(table, id, { idleSince: changedAt });
+    return true;
   } catch (error) {
     if (hasCode(error, "session_busy", "session_not_found", "session_owned")) return false;
-    if (!hasCode(error, "unsupported_agent", "storage_error")) throw error;
+    throw error;
   }
-  await deleteStored(table, id);
-  return true;
 }
 
 /** The session and everything stored about it. */

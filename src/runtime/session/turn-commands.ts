@@ -122,13 +122,17 @@ export async function terminate({ system }: Pick<Runtime, "system">, open: OpenS
   }
 }
 
-/** Ends a session that nobody uses; throws `session_busy` when it works, waits for a person or has prompts waiting. */
-export async function endIdle(open: OpenSession): Promise<void> {
+/**
+ * Ends a session that nobody uses; throws `session_busy` when it works, waits for a person, has prompts waiting, or has
+ * changed after `since`.
+ */
+export async function endIdle(open: OpenSession, { since }: { readonly since: number }): Promise<void> {
   if (isEnded(open)) return;
   await open.writer.command({ type: "terminate", by: "daemon" }, (session) => {
-    const { turn, queue, permissions, questions } = session.snapshot();
-    if (turn === null && queue.length === 0 && permissions.size === 0 && questions.size === 0) return;
-    throw new ApiError("session_busy", `Session ${open.id} is in use.`);
+    const { turn, queue, permissions, questions, time } = session.snapshot();
+    const isAtRest = turn === null && queue.length === 0 && permissions.size === 0 && questions.size === 0;
+    if (isAtRest && Date.parse(time) <= since) return;
+    throw new ApiError("session_busy", `Session ${open.id} is in use, or was a moment ago.`);
   });
 }
 

@@ -154,12 +154,18 @@ const remove = defineRoute({
     id: "deleteSession",
     tag: "Sessions",
     summary: "Delete a session",
-    description: "With all of its events. Its agent is stopped first; streams of its events end.",
-    errors: ["session_not_found", "session_owned"],
+    description:
+      "With all of its events. Its agent is stopped first; streams of its events end. With `idleSince`, a session that " +
+      "works, waits for a person, has prompts in its queue or has changed since then is not deleted: 409 `session_busy`.",
+    errors: ["session_not_found", "session_owned", "session_busy"],
     answers: "empty",
   },
+  query: z.strictObject({
+    idleSince: z.iso.datetime().optional().describe("Only if it is idle and has not changed since then."),
+  }),
   handle: async (call) => {
-    await call.sessions.delete(sessionOf(call));
+    const { idleSince } = call.query;
+    await call.sessions.delete(sessionOf(call), idleSince === undefined ? {} : { idleSince: Date.parse(idleSince) });
     return empty();
   },
 });
