@@ -100,9 +100,9 @@ function say(machine: MachineState, out: MachineOutput[], data: BudgetUpdate): v
 
 function spentIn(state: MachineState, scope: BudgetScope): Spent {
   const { books, at, budget } = state;
-  if (scope === "prompt") return spentInTurn(books, at);
+  if (scope === "prompt") return addSpent(spentInTurn(books, at), spentBeyond(budget.family, budget.familyBefore));
   const session = spentInSession(books, at);
-  if (scope === "session") return session;
+  if (scope === "session") return addSpent(session, budget.family);
   // The edge says so before the first prompt runs.
   if (budget.today === null) return nothingSpent;
   const { others, ownBefore } = budget.today;

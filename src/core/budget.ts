@@ -43,7 +43,7 @@ const isLimited = (state: MachineState): boolean =>
  */
 function goesOn(state: MachineState, { breach, sign }: { breach: Breach; sign: Sign }): boolean {
   if (breach.kind === "time" || sign.type === "open") return true;
-  if (isToolAtWork(state)) return true;
+  if (isToolAtWork(state) || state.requests.size > 0) return true;
   return sign.type === "usage" && sign.finish !== undefined && finishOf(sign.finish) === "tool-calls";
 }
 
@@ -56,11 +56,12 @@ export function budgetDueAt(state: MachineState, turn: Turn): number {
 
 export function learnSpent(state: MachineState, spent: Extract<SessionInput, { type: "spent" }>): void {
   const { budget } = state;
-  const { day, others, ownBefore } = spent;
+  const { day, others, ownBefore, family } = spent;
   if (budget.today !== null && budget.today.day !== day) {
     for (const key of budget.said) if (/^(?:day|agent)\//.test(key)) budget.said.delete(key);
   }
   budget.today = { day, others, ownBefore };
+  budget.family = family;
 }
 
 /** What a session sets itself wins over the daemon's defaults, limit by limit. */

@@ -57,7 +57,7 @@ export type SessionInput =
       readonly event: RelayedEvent;
       readonly at: number;
     }
-  /** What other sessions have used today, where a budget of the day or of the agent is set. */
+  /** What other sessions have used, where a budget holds over several: of the day, of an agent, of a family. */
   | {
       readonly type: "spent";
       /** Names the day; a budget begins anew with the next one. */
@@ -65,6 +65,8 @@ export type SessionInput =
       readonly others: { readonly day: Spent; readonly agent: Spent };
       /** What this session had used before that day. */
       readonly ownBefore: Spent;
+      /** What the others of its family have used: those that its agent has started, and the one that started it. */
+      readonly family: Spent;
       readonly at: number;
     };
 

@@ -42,6 +42,7 @@ export function beginTurn(state: MachineState, out: MachineOutput[], { origin, p
   const turn = newTurn({ id: turnId(state.session, state.turns), origin, startedAt: state.at });
   turn.limits = { ...state.policy.budgets.prompt, ...prompt?.budget };
   forgetPrompt(state.budget);
+  state.budget.familyBefore = state.budget.family;
   state.turn = turn;
   state.heardAt = state.at;
   const data = defined({ turn_id: turn.id, origin, prompt_id: prompt?.prompt_id });

@@ -153,6 +153,9 @@ export interface BudgetState {
   readonly said: Set<string>;
   /** What other sessions used today, and what this one had used before today; null while nobody has said. */
   today: { readonly day: string; readonly others: OthersSpent; readonly ownBefore: Spent } | null;
+  /** What the others of the session's family have used, and had used when the turn began. */
+  family: Spent;
+  familyBefore: Spent;
 }
 
 /** What all other sessions used today, and those of the same agent. */

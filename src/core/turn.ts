@@ -28,7 +28,7 @@ import { onRelayed } from "./relay.ts";
 import type { Report } from "./report.ts";
 import { onReport } from "./reports.ts";
 import { onShellReport } from "./shell.ts";
-import { startBooks } from "./spent.ts";
+import { nothingSpent, startBooks } from "./spent.ts";
 import { startUsage } from "./usage.ts";
 
 export { wakeAt } from "./clock.ts";
@@ -108,7 +108,7 @@ export function startMachine({ sessionId, adapter, policy, connected, foreign }:
     todos: [],
     usage: startUsage({ foreign }),
     books: startBooks(),
-    budget: { said: new Set(), today: null },
+    budget: { said: new Set(), today: null, family: nothingSpent, familyBefore: nothingSpent },
     governor: startGovernor(),
   };
 }

@@ -20,6 +20,8 @@ export interface UsageReader {
   readonly rows: (query: UsageQuery) => Promise<readonly UsageRow[]>;
   /** What was used since a moment, at an hour's precision: by all sessions but one, and by that one. */
   readonly since: (moment: number, own: { readonly session: string; readonly agent: string }) => Promise<SpentSince>;
+  /** What these sessions have used, ever. */
+  readonly of: (sessions: ReadonlySet<string>) => Promise<Spent>;
 }
 
 export interface SpentSince {
@@ -79,6 +81,11 @@ export function openUsage(source: UsageSource): UsageReader {
     async since(moment, own) {
       await caughtUp();
       return spentSince(allUsed(state), { hour: Math.floor(moment / HOUR_MS), ...own });
+    },
+    async of(sessions) {
+      await caughtUp();
+      const theirs = [...allUsed(state)].filter(({ session }) => sessions.has(session));
+      return theirs.reduce((sum, { spent }) => addSpent(sum, spent), nothingSpent);
     },
   };
 }

@@ -196,7 +196,14 @@ test("a budget of the day counts what others used, and begins anew with the next
     return { day: spent, agent: nothingSpent };
   };
   const inform = (day: string, input: number): void =>
-    it.feed({ type: "spent", day, others: others(input), ownBefore: nothingSpent, at: it.state.at + 1 });
+    it.feed({
+      type: "spent",
+      day,
+      others: others(input),
+      ownBefore: nothingSpent,
+      family: nothingSpent,
+      at: it.state.at + 1,
+    });
   inform("monday", 70);
   it.prompt("one");
   it.hears(step(10, { finish: "end_turn" }), end);
@@ -206,7 +213,9 @@ test("a budget of the day counts what others used, and begins anew with the next
   inform("monday", 90);
   expect(aborts(it)).toBe(1);
   it.hears(end);
-  it.feed({ type: "spent", day: "tuesday", others: others(0), ownBefore: it.state.books.turn, at: it.state.at + 1 });
+  const ownBefore = it.state.books.turn;
+  const family = nothingSpent;
+  it.feed({ type: "spent", day: "tuesday", others: others(0), ownBefore, family, at: it.state.at + 1 });
   it.prompt("three");
   expect(turnsOf(it).at(-1)).toBe("turn.started user");
 });

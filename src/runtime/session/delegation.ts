@@ -104,6 +104,7 @@ async function start(table: OpenSessions, parent: SessionId, asked: DelegateRequ
   };
   const id = sessionId(randomUUID());
   await storeSession(table, { id, settings: { create, forkOf: null, delegation } });
+  runtime.families.add(delegation.root, id);
   return id;
 }
 

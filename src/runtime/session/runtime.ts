@@ -24,6 +24,7 @@ import { openUsage, type UsageReader } from "../usage.ts";
 import { openWorktreeRegistry, type WorktreeRegistry } from "../workspace/registry.ts";
 import { type DelegateKeys, openDelegateKeys } from "./delegate-keys.ts";
 import { type DelegateWork, openDelegateWork } from "./delegate-work.ts";
+import { type Families, openFamilies } from "./families.ts";
 import { type KeyRing, openKeyRing } from "./keys.ts";
 import { openRuns } from "./process-runs.ts";
 import { openSpending, type Spending } from "./spending.ts";
@@ -49,6 +50,7 @@ export interface Runtime {
   answerRelay: (answer: RelayAnswer) => void;
   readonly prices: PriceList;
   readonly usage: UsageReader;
+  readonly families: Families;
   readonly spending: Spending;
   readonly models: Models;
   readonly runs: Runs;
@@ -79,6 +81,7 @@ export async function startRuntime(options: RuntimeOptions): Promise<Runtime> {
   const prices = openPrices({ folder });
   const { followAll } = tail;
   const stopped = new AbortController();
+  const families = openFamilies(log);
   const usage = openUsage({ followAll, position: log.position, prices: prices.all, signal: stopped.signal });
   const binaries = openBinaries({
     toolsFolder: options.toolsFolder,
@@ -95,7 +98,8 @@ export async function startRuntime(options: RuntimeOptions): Promise<Runtime> {
     stopped,
     prices,
     usage,
-    spending: openSpending({ budgets: options.budgets ?? {}, usage, logger, system }),
+    families,
+    spending: openSpending({ budgets: options.budgets ?? {}, usage, families, logger, system }),
     system,
     scheduler: openStepScheduler(system),
     pool: openPool(),

@@ -1,11 +1,14 @@
 /**
- * Budgets of the day and of an agent hold over all sessions, so each session's machine must know what the others have
- * used. Only where such a budget is set: then it is said before a prompt runs, and again while turns run.
+ * Budgets of the day and of an agent hold over all sessions, and those of a session over its family too, so each
+ * session's machine must know what the others have used. Only where there are such: then it is said before a prompt
+ * runs, and again while turns run.
  */
+import { nothingSpent } from "../../core/spent.ts";
 import type { BudgetConfig } from "../../protocol/budget.ts";
 import type { Logger } from "../logger.ts";
 import type { System, Timer } from "../system.ts";
 import type { UsageReader } from "../usage.ts";
+import type { Families } from "./families.ts";
 import type { OpenSession, OpenSessions } from "./open-session.ts";
 
 /** How often running turns hear what others have used. */
@@ -19,22 +22,25 @@ export interface Spending {
   readonly close: () => void;
 }
 
-const nobody: Spending = { inform: async () => {}, changed: () => {}, close: () => {} };
-
 export interface SpendingOptions {
   readonly budgets: BudgetConfig;
   readonly usage: UsageReader;
+  readonly families: Families;
   readonly logger: Logger;
   readonly system: System;
 }
 
-export function openSpending({ budgets, usage, logger, system }: SpendingOptions): Spending {
-  if (budgets.day === undefined && Object.keys(budgets.agents ?? {}).length === 0) return nobody;
+export function openSpending({ budgets, usage, families, logger, system }: SpendingOptions): Spending {
+  const isShared = budgets.day !== undefined || Object.keys(budgets.agents ?? {}).length > 0;
   let timer: Timer | null = null;
   const inform = async (open: OpenSession): Promise<void> => {
+    const others = await families.othersOf(open);
+    if (!isShared && others === null) return;
     const midnight = startOfDay(new Date(system.wall()));
     const spent = await usage.since(midnight.getTime(), { session: open.id, agent: open.adapter.agent });
-    if (!open.closed) open.writer.feed({ type: "spent", day: midnight.toISOString(), ...spent });
+    // While one waits for another the clock runs for both: a family's time is that of its turns, not their sum.
+    const family = others === null ? nothingSpent : { ...(await usage.of(others)), timeMs: 0 };
+    if (!open.closed) open.writer.feed({ type: "spent", day: midnight.toISOString(), ...spent, family });
   };
   const informAll = async (sessions: OpenSessions["sessions"]): Promise<void> => {
     for (const opening of [...sessions.values()]) {
@@ -45,7 +51,7 @@ export function openSpending({ budgets, usage, logger, system }: SpendingOptions
   return {
     inform,
     changed(sessions) {
-      if (timer !== null) return;
+      if (timer !== null || !(isShared || families.any())) return;
       const again = (): void => {
         timer = null;
         informAll(sessions).catch((error: unknown) => logger.warn("spending.unknown", { error }));
