@@ -2,7 +2,8 @@
 
 /** The same text as plain JSON. What is in strings stays as it is. */
 export function plainJson(text: string): string {
-  const tokens = text.matchAll(/"(?:[^"\\]|\\.)*"|\/\/[^\n\r]*|\/\*[\s\S]*?\*\/|[\s\S]/g);
+  // What is not closed goes on to the end: no character is looked at twice.
+  const tokens = text.matchAll(/"(?:[^"\\]|\\[\s\S])*"?|\/\/[^\n\r]*|\/\*[\s\S]*?(?:\*\/|$)|[\s\S]/g);
   let plain = "";
   // A comma is written when something follows it that needs one.
   let comma = false;
