@@ -40,16 +40,20 @@ export const binary: Binary = {
   },
 };
 
-/** What every one of them has, unless a larger window is asked for. */
-const limit = { context: 200_000 };
+/** As Claude Code 2.1.325 reports them of the models behind its aliases; of Haiku only the window is known. */
+const limits = {
+  opus: { context: 1_000_000, output: 128_000 },
+  sonnet: { context: 200_000, output: 32_000 },
+  haiku: { context: 200_000 },
+};
 
 /** Aliases of the newest model of each family; whole names of models are taken too. */
 export const models: ModelSource = {
   kind: "list",
   models: [
-    { id: "opus", name: "Opus", limit },
-    { id: "sonnet", name: "Sonnet", limit },
-    { id: "haiku", name: "Haiku", limit },
+    { id: "opus", name: "Opus", limit: limits.opus },
+    { id: "sonnet", name: "Sonnet", limit: limits.sonnet },
+    { id: "haiku", name: "Haiku", limit: limits.haiku },
   ],
 };
 

@@ -107,7 +107,7 @@ export async function storeSession(
       directory: create.directory ?? null,
       permission_mode: create.permissionMode ?? "default",
       tools: [],
-      ...defined({ parent_id: create.parentId }),
+      ...defined({ mode: create.agentMode, variant: create.variant, parent_id: create.parentId }),
     };
     const title = create.title === undefined ? {} : { title: create.title };
     try {

@@ -13,7 +13,7 @@ import { eventRoutes, openEventStreams } from "./events.ts";
 import { fileRoutes } from "./files.ts";
 import { nextFileRoutes } from "./next-files.ts";
 import { nextHistoryRoutes } from "./next-history.ts";
-import { nextSessionRoutes } from "./next-sessions.ts";
+import { nextSessionRoutes, ofSession } from "./next-sessions.ts";
 import { tableOf } from "./operations.ts";
 import { openPassThrough, type PassThrough } from "./pass-through.ts";
 import { permissionRoutes } from "./permissions.ts";
@@ -61,7 +61,7 @@ export const openCodeRoutes: readonly OpenCodeRoute[] = [
   ...nextFileRoutes,
   ...tuiRoutes,
   ...nextSessionRoutes,
-  ...nextHistoryRoutes,
+  ...nextHistoryRoutes.map(ofSession),
 ];
 
 /** Every operation of OpenCode's API, and who answers it. */
@@ -150,7 +150,9 @@ async function answer(exchange: Exchange, route: Answered, context: OpenCodeCont
     const known = asApiError(error, { logger: context.logger, path });
     if (outgoing.headersSent) return "sent";
     const isNext = operation.includes("/api/");
-    const { status, body } = isNext ? nextErrorBody(known, params) : errorBody(known, params);
+    const { status, body } = isNext
+      ? nextErrorBody(known, { params, isRead: incoming.method === "GET" })
+      : errorBody(known, params);
     return respond(status, body);
   }
 }

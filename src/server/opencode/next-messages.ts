@@ -25,12 +25,13 @@ export function nextMessage({ info, parts }: WholeMessage): Fields {
     model: { id: modelID, providerID, ...(variant === undefined ? {} : { variant }) },
     content: parts.flatMap(contentOf),
     time,
-    ...(finish === undefined ? {} : { finish }),
-    cost,
-    ...(isShape(tokens) ? { tokens: withoutTotal(tokens) } : {}),
+    ...(isShape(error) ? { finish: "error" } : finish === undefined ? {} : { finish }),
+    ...(isShape(tokens) && (isSpent(tokens) || !isShape(error)) ? { cost, tokens: withoutTotal(tokens) } : {}),
     ...(isShape(error) ? { error: { type: "unknown", message: messageIn(error) } } : {}),
   };
 }
+
+const isSpent = ({ input, output }: Fields): boolean => input !== 0 || output !== 0;
 
 function userMessage({ info: { id, time, sessionID }, parts }: WholeMessage): Fields {
   const written = textIn(parts.filter(({ synthetic }) => synthetic !== true));
@@ -71,14 +72,15 @@ function contentOf(part: Fields): Fields[] {
   const { start, end } = isShape(state.time) ? state.time : { start: 0, end: undefined };
   const times = { created: start ?? 0, ...(start === undefined ? {} : { ran: start }) };
   const completed = end === undefined ? {} : { completed: end };
-  return [{ type, id: callID, name: tool, state: stateOf(state), time: { ...times, ...completed } }];
+  const provider = { executed: false };
+  return [{ type, id: callID, name: tool, provider, state: stateOf(state), time: { ...times, ...completed } }];
 }
 
 function stateOf({ status, input, output, error, metadata }: Fields): Fields {
   const structured = isShape(metadata) ? metadata : {};
   switch (status) {
     case "completed":
-      return { status, input, content: [{ type: "text", text: output }], structured };
+      return { status, input, content: [{ type: "text", text: output }], outputPaths: [], structured };
     case "error":
       return { status, input, content: [], structured, error: { type: "unknown", message: error } };
     case "running":

@@ -5,9 +5,11 @@ import type { OpenCodeSession } from "../../dialects/opencode.ts";
 import { isShape } from "../../dialects/shape.ts";
 import { projectId } from "../../projections/opencode/index.ts";
 import { ApiError } from "../../protocol/errors.ts";
-import { cursorOf, readCursor } from "./cursors.ts";
+import { sessionId } from "../../protocol/ids.ts";
+import { cursorOf, type Place, placeIn } from "./cursors.ts";
 import { headOf, headsBefore, messageJson } from "./messages.ts";
 import { nextPermission, seqUpTo } from "./next-events.ts";
+import { numberIn } from "./next-history.ts";
 import { nextMessage } from "./next-messages.ts";
 import { Answers, find, Reply } from "./permissions.ts";
 import { ask, choose, settled } from "./prompts.ts";
@@ -21,6 +23,10 @@ const LONGEST = 200;
 
 const ModelRef = z.looseObject({ id: z.string(), providerID: z.string(), variant: z.string().optional() });
 const Create = z.looseObject({
+  id: z
+    .string()
+    .regex(/^ses_\w{1,100}$/)
+    .optional(),
   agent: z.string().optional(),
   model: ModelRef.optional(),
   location: z.looseObject({ directory: z.string() }).optional(),
@@ -36,12 +42,12 @@ const PromptBody = z.looseObject({
 
 const session = "/api/session/{sessionID}";
 
-export const nextSessionRoutes: readonly OpenCodeRoute[] = [
+const routes: readonly OpenCodeRoute[] = [
   { method: "GET", path: "/api/session", handle: list },
-  { method: "POST", path: "/api/session", partial: "The id is Franca's own.", handle: create },
+  { method: "POST", path: "/api/session", partial: "The directory must exist.", handle: create },
   { method: "GET", path: "/api/session/active", handle: active },
   { method: "GET", path: session, handle: async (call) => data(nextSession(await infoOf(call, await viewOf(call)))) },
-  { method: "POST", path: `${session}/agent`, handle: setAgent },
+  { method: "POST", path: `${session}/agent`, partial: "Modes that the agent has not are refused.", handle: setAgent },
   { method: "POST", path: `${session}/model`, handle: setModel },
   { method: "POST", path: `${session}/prompt`, partial: "Agent mentions are left to the text.", handle: prompt },
   { method: "POST", path: `${session}/compact`, partial: "OpenCode answers 503.", handle: compact },
@@ -83,6 +89,24 @@ export const nextSessionRoutes: readonly OpenCodeRoute[] = [
   { method: "POST", path: `${session}/question/{requestID}/reject`, handle: reject },
 ];
 
+/** As OpenCode: the session is looked for before anything else is looked at. */
+export const ofSession = (route: OpenCodeRoute): OpenCodeRoute =>
+  route.path.startsWith(session)
+    ? {
+        ...route,
+        async handle(call) {
+          const { sessionID = "", messageID } = call.params;
+          if (!sessionID.startsWith("ses")) throw new ApiError("invalid_request", "Invalid session ID");
+          if (messageID !== undefined && !messageID.startsWith("msg_"))
+            throw new ApiError("invalid_request", "Invalid message ID");
+          await viewOf(call);
+          return route.handle(call);
+        },
+      }
+    : route;
+
+export const nextSessionRoutes = routes.map(ofSession);
+
 const data = (value: unknown): OpenCodeAnswer => json({ data: value });
 const located = ({ directory }: OpenCodeCall, value: unknown): OpenCodeAnswer =>
   json({ location: { directory, project: { id: projectId(directory), directory } }, data: value });
@@ -114,19 +138,27 @@ const nextSession = ({
     revert,
   });
 
-const limitOf = ({ query: { limit } }: OpenCodeCall): number => {
-  const count = Number(limit ?? PAGE);
-  return Number.isInteger(count) && count > 0 ? Math.min(count, LONGEST) : PAGE;
-};
+const limitOf = ({ query }: OpenCodeCall): number =>
+  numberIn(query, { name: "limit", least: 1, most: LONGEST }) ?? PAGE;
+
+function checkOrder({ query: { order } }: OpenCodeCall): void {
+  if (order === undefined || order === "asc" || order === "desc") return;
+  throw new ApiError("invalid_request", "`order` is asc or desc.");
+}
 
 async function list(call: OpenCodeCall): Promise<OpenCodeAnswer> {
-  const given = call.query.cursor === undefined ? null : readCursor(call.query.cursor);
-  const order = given?.order ?? (call.query.order === "asc" ? "asc" : "desc");
+  checkOrder(call);
+  const limit = limitOf(call);
+  const place = placeIn(call);
+  if (!isPlace(place)) return place;
+  const { given, order } = place;
   const all = [...(await listed({ ...call, query: { ...call.query, limit: String(Number.MAX_SAFE_INTEGER) } }))];
   all.sort((one, other) => ((one.time?.created ?? 0) - (other.time?.created ?? 0)) * (order === "asc" ? 1 : -1));
-  const page = pageOf(all, { given, limit: limitOf(call) });
+  const page = pageOf(all, { given, limit });
   return json({ data: page.map(nextSession), cursor: cursorsOf(page, order) });
 }
+
+const isPlace = (place: Place | OpenCodeAnswer): place is Place => typeof place === "object" && "order" in place;
 
 interface Given {
   readonly id: string;
@@ -150,9 +182,12 @@ const cursorsOf = (page: readonly { readonly id?: string }[], order: "asc" | "de
 });
 
 async function create(call: OpenCodeCall): Promise<OpenCodeAnswer> {
-  const { agent, model, location } = await call.body(Create);
+  const { id, agent, model, location } = await call.body(Create);
   const place = location === undefined ? call : { ...call, directory: location.directory };
-  const view = await createSession(place, defined({ agent, model }));
+  // As OpenCode: the same id again is the same session.
+  const known = id === undefined ? null : await call.views.find(id);
+  const asked = defined({ agent, model });
+  const view = known ?? (await createSession(place, asked, id === undefined ? undefined : sessionId(id)));
   return data(nextSession(await infoOf(call, view, view.openCodeId)));
 }
 
@@ -216,9 +251,11 @@ async function context(call: OpenCodeCall): Promise<OpenCodeAnswer> {
 }
 
 async function messages(call: OpenCodeCall): Promise<OpenCodeAnswer> {
-  const given = call.query.cursor === undefined ? null : readCursor(call.query.cursor);
-  const order = given?.order ?? (call.query.order === "asc" ? "asc" : "desc");
+  checkOrder(call);
   const limit = limitOf(call);
+  const place = placeIn(call);
+  if (!isPlace(place)) return place;
+  const { given, order } = place;
   // The usual way through a long conversation, from its end: only the page itself is read.
   const isDirect = order === "desc" && given?.direction !== "previous";
   const read = await readMessages(
@@ -260,8 +297,14 @@ async function message(call: OpenCodeCall): Promise<OpenCodeAnswer> {
 async function stageRevert(call: OpenCodeCall): Promise<OpenCodeAnswer> {
   const { messageID } = await call.body(z.looseObject({ messageID: z.string().startsWith("msg_") }));
   const view = await viewOf(call);
+  if ((await headOf(conversationIn(call, view), messageID)) === null) return messageMissing(view, messageID);
   return (await takeBack(call, view, { messageID })) ?? data((await infoOf(call, view)).revert ?? { messageID });
 }
+
+const messageMissing = ({ openCodeId: sessionID }: SessionView, messageID: string): OpenCodeAnswer => ({
+  json: { _tag: "MessageNotFoundError", sessionID, messageID, message: `Message not found: ${messageID}` },
+  status: 404,
+});
 
 async function clearRevert(call: OpenCodeCall): Promise<OpenCodeAnswer> {
   const view = await viewOf(call);

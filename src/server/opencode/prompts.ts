@@ -42,7 +42,7 @@ const Prompt = z.looseObject({
 /** `delivery` is of the newer API only. */
 type PromptRequestBody = z.infer<typeof Prompt> & { readonly delivery?: "steer" | "queue" };
 
-const OWN = "`noReply`, `format`, subtask and agent parts for the OpenCode agent.";
+const OWN = "`noReply`, `format`, subtask and agent parts for the OpenCode agent. Without parts it is refused.";
 
 export const promptRoutes: readonly OpenCodeRoute[] = [
   {

@@ -130,7 +130,7 @@ export function errorBody(
 /** The same in the words of the newer API. */
 export function nextErrorBody(
   error: ApiError,
-  params: Readonly<Record<string, string>>,
+  { params, isRead }: { readonly params: Readonly<Record<string, string>>; readonly isRead: boolean },
 ): { readonly status: number; readonly body: unknown } {
   const { sessionID = "", messageID = "", requestID = "" } = params;
   const { status, message, code } = error;
@@ -140,7 +140,11 @@ export function nextErrorBody(
   }
   const known = errorBody(error, params).body;
   if (typeof known === "object" && known !== null && "_tag" in known) return { status, body: { ...known, requestID } };
-  if (status < 500) return { status, body: { _tag: "InvalidRequestError", message, kind: "Payload" } };
+  if (sessionID !== "" && !sessionID.startsWith("ses"))
+    return { status, body: { _tag: "InvalidRequestError", message, field: "sessionID" } };
+  const isNamedWrong = messageID !== "" && !messageID.startsWith("msg_");
+  const kind = isNamedWrong ? "Params" : isRead ? "Query" : "Payload";
+  if (status < 500) return { status, body: { _tag: "InvalidRequestError", message, kind } };
   return { status, body: { _tag: "ServiceUnavailableError", message, service: "franca" } };
 }
 

@@ -5,7 +5,6 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import * as z from "zod";
 import { DEFAULT_MODEL, OPENCODE_VERSION, projectId } from "../../projections/opencode/index.ts";
-import { ApiError } from "../../protocol/errors.ts";
 import { allSessions } from "../../runtime/session/every-session.ts";
 import { branchOf, gitStatus } from "./git.ts";
 import type { OpenCodeAgent, Provider } from "./providers.ts";
@@ -82,7 +81,7 @@ export const serverInfoRoutes: readonly OpenCodeRoute[] = [
     path: "/api/provider/{providerID}",
     async handle(call) {
       const found = (await call.catalogue.providers()).find(({ id }) => id === call.params.providerID);
-      if (found === undefined) throw new ApiError("not_found", `Provider not found: ${call.params.providerID}`);
+      if (found === undefined) return providerMissing(call.params.providerID ?? "");
       return json({ location: location(call.directory), data: nextProvider(found) });
     },
   },
@@ -100,6 +99,11 @@ export const serverInfoRoutes: readonly OpenCodeRoute[] = [
     }),
   ),
 ];
+
+const providerMissing = (providerID: string): OpenCodeAnswer => ({
+  json: { _tag: "ProviderNotFoundError", providerID, message: `Provider not found: ${providerID}` },
+  status: 404,
+});
 
 async function config({ agent }: OpenCodeCall): Promise<OpenCodeAnswer> {
   return json({ model: `${agent}/${DEFAULT_MODEL}`, share: "disabled", autoupdate: false });

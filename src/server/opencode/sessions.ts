@@ -13,7 +13,7 @@ import {
   slugOf,
 } from "../../projections/opencode/index.ts";
 import { ApiError } from "../../protocol/errors.ts";
-import { sessionId } from "../../protocol/ids.ts";
+import { type SessionId, sessionId } from "../../protocol/ids.ts";
 import type { CreateSession, SessionSummary } from "../../protocol/resources.ts";
 import { allSessions } from "../../runtime/session/every-session.ts";
 import { configuredRules, sayingWhere } from "./config-rules.ts";
@@ -111,10 +111,13 @@ async function create(call: OpenCodeCall): Promise<OpenCodeAnswer> {
   return json(await infoOf(call, view));
 }
 
-export async function createSession(call: OpenCodeCall, body: z.infer<typeof Create>): Promise<SessionView> {
+export async function createSession(
+  call: OpenCodeCall,
+  body: z.infer<typeof Create>,
+  id: SessionId = sessionId(freshId()),
+): Promise<SessionView> {
   const parent = body.parentID === undefined ? null : await viewOf({ ...call, params: { sessionID: body.parentID } });
   await call.views.ready();
-  const id = sessionId(freshId());
   const options = createOptions(call, body);
   const mode = await modeOptions(call.sessions, body.agent, options.agent);
   const { agent } = options;
