@@ -12,13 +12,14 @@ export const DEFAULT_PORT = 7717;
 
 type Optional = "token" | "tokenFile" | "watchdogMs" | "builtin" | "defaultAgent" | "acpCommand";
 type OptionalOfRetention = "keepDays" | "maxDisk";
-type OptionalOfHosts = "databaseUrl" | "databaseUrlFile" | "hostUrl" | "leaseMs";
+type OptionalOfHosts = "databaseUrl" | "databaseUrlFile" | "hostUrl" | "leaseMs" | "maxSessions";
 
 export type LoadedSettings = Omit<Settings, Optional | OptionalOfHosts | OptionalOfRetention> & {
   /** Null where the store needs none. */
   readonly databaseUrl: string | null;
   readonly hostUrl: string | null;
   readonly leaseMs: number | null;
+  readonly maxSessions: number | null;
   /** Off when absent. */
   readonly keepDays?: number;
   readonly maxDisk?: number;
@@ -56,6 +57,9 @@ export async function loadSettings({ flags, env }: LoadOptions): Promise<LoadedS
     hostUrl: given.hostUrl ?? null,
     takeOver: given.takeOver ?? false,
     leaseMs: given.leaseMs ?? null,
+    label: given.label ?? [],
+    maxSessions: given.maxSessions ?? null,
+    drain: given.drain ?? false,
     durability: given.durability ?? "normal",
     corsAllowOrigin: given.corsAllowOrigin ?? [],
     defaultAgent: given.defaultAgent ?? null,
@@ -196,6 +200,9 @@ const forms: Readonly<Record<Key, Form>> = {
   databaseUrlFile: "text",
   hostUrl: "checked text",
   takeOver: "switch",
+  label: "list",
+  maxSessions: "number",
+  drain: "switch",
   leaseMs: "number",
   durability: "checked text",
   corsAllowOrigin: "list",

@@ -24,7 +24,11 @@ const commands: readonly CommandEntry[] = [
   { name: "logs", summary: "Print the log of the daemon in the background", load: () => import("./logs.ts") },
   { name: "open", summary: "Print a link that logs a browser in to the daemon", load: () => import("./open.ts") },
   { name: "token", summary: "Print the daemon's token, or revoke page logins", load: () => import("./token.ts") },
-  { name: "hosts", summary: "List the hosts that share one log on Postgres", load: () => import("./hosts.ts") },
+  {
+    name: "hosts",
+    summary: "List and drain the hosts that share one log on Postgres",
+    load: () => import("./hosts.ts"),
+  },
   { name: "trust", summary: "List, add and remove trusted folders", load: () => import("./trust.ts") },
   { name: "webhooks", summary: "List, add, remove and retry webhooks", load: () => import("./webhooks.ts") },
   {

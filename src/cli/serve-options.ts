@@ -1,8 +1,9 @@
 /** The options of the daemon, for `serve` and for `daemon start`. */
 import { type Command, Option } from "commander";
 
+const list = (value: string, former: string[] | undefined): string[] => [...(former ?? []), ...value.split(",")];
+
 export function addServeOptions(command: Command): Command {
-  const list = (value: string, former: string[] | undefined): string[] => [...(former ?? []), ...value.split(",")];
   return addStoreOptions(command)
     .option("--config <file>", "the config file")
     .option("--host <address>", "the address to listen on (default: 127.0.0.1)")
@@ -78,5 +79,8 @@ function addStoreOptions(command: Command): Command {
     .addOption(new Option("--database-url <url>").hideHelp())
     .option("--host-url <url>", "Postgres: the address by which other hosts reach this one")
     .option("--take-over", "Postgres: this host may run the sessions of hosts that are gone")
+    .option("--label <label>", "Postgres: what sessions may ask for in their placement (repeatable)", list)
+    .option("--max-sessions <n>", "Postgres: so many sessions may be open here before no more are placed here")
+    .option("--drain", "when stopped: take nothing new and let turns end (--stop-wait-ms, ten minutes by default)")
     .option("--lease-ms <ms>", "Postgres: how long a host owns its sessions without a renewal (default: 15000)");
 }

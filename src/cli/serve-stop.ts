@@ -6,18 +6,33 @@ import type { Daemon } from "../server/compose.ts";
 
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
+/** How long turns may go on at the longest on a host that is drained, unless something else is said. */
+const DRAIN_MS = 600_000;
+
+interface Stopping {
+  readonly waitMs: number;
+  /** Other hosts get what comes meanwhile. */
+  readonly drain: boolean;
+}
+
 /**
  * Resolves when the daemon is down. The last signal ends the process at once: its guard ends the agents, and nothing
  * that was stored is lost.
  */
-export function closeOnSignals(daemon: Daemon, { waitMs }: { waitMs: number }): Promise<void> {
+export function closeOnSignals(daemon: Daemon, { waitMs: asked, drain }: Stopping): Promise<void> {
+  const waitMs = drain && asked === 0 ? DRAIN_MS : asked;
   return new Promise((resolve, reject) => {
     const waiting = new AbortController();
     let signals = 0;
     const stop = (): void => {
       signals += 1;
       if (signals === 1) {
-        void untilIdle(daemon, { waitMs, signal: waiting.signal }).then(() => daemon.close().then(resolve, reject));
+        // A database that does not answer is no reason to go on.
+        const drained = drain ? daemon.sessions.drain().catch(() => {}) : Promise.resolve();
+        void drained
+          .then(() => untilIdle(daemon, { waitMs, signal: waiting.signal }))
+          .then(() => daemon.close())
+          .then(resolve, reject);
       } else if (signals === 2 && waitMs > 0 && !waiting.signal.aborted) waiting.abort();
       else process.exit(1);
     };
@@ -35,16 +50,9 @@ async function untilIdle({ sessions }: Daemon, { waitMs, signal }: Waiting): Pro
   if (waitMs === 0) return;
   const over = AbortSignal.any([signal, AbortSignal.timeout(waitMs)]);
   const after = sessions.position();
-  if (!(await isWorking(sessions))) return;
+  if ((await sessions.working()) === 0) return;
   for await (const group of sessions.followAll({ signal: over, after })) {
     const isNews = group.notable().some(({ type }) => type === "turn.ended" || type === "permission.requested");
-    if (isNews && !(await isWorking(sessions))) return;
+    if (isNews && (await sessions.working()) === 0) return;
   }
-}
-
-async function isWorking(sessions: Daemon["sessions"]): Promise<boolean> {
-  for (const status of ["running", "retrying", "compacting"] as const) {
-    if ((await sessions.list({ status, limit: 1 })).sessions.length > 0) return true;
-  }
-  return false;
 }

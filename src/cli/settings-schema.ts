@@ -14,6 +14,8 @@ const MAX_WATCHDOG_MS = 7 * 86_400_000;
 const PORT = "a port is a whole number from 0 to 65535";
 const WATCHDOG = "it is a whole number of milliseconds, from 100 to a week";
 
+const LABEL = "a label has 1 to 128 characters";
+const SESSIONS = "a limit of sessions is a whole number from 1 to 1000000";
 const LEASE = "it is a whole number of milliseconds, from 1000 to 600000";
 const DATABASE_URL = "a database URL is written like postgres://user:password@host:5432/name";
 const HOST_URL = "it is the address of this daemon, like http://10.0.0.5:7717";
@@ -68,6 +70,12 @@ export const Settings = z.strictObject({
   hostUrl: z.string().refine(isHttpUrl, HOST_URL),
   /** Whether this host may run the sessions of hosts that are gone. */
   takeOver: z.boolean(),
+  /** What sessions may ask for in their placement. */
+  label: z.array(z.string().min(1, LABEL).max(128, LABEL)),
+  /** So many sessions may be open on this host before no more are placed on it. */
+  maxSessions: z.number(SESSIONS).int(SESSIONS).min(1, SESSIONS).max(1_000_000, SESSIONS),
+  /** Whether a stopped host finishes its turns first and takes nothing new meanwhile. */
+  drain: z.boolean(),
   leaseMs: z.number(LEASE).int(LEASE).min(1_000, LEASE).max(600_000, LEASE),
   durability: z.enum(["normal", "full"]),
   corsAllowOrigin: z.array(Origin),

@@ -5,6 +5,7 @@ import type { BudgetLimits, BudgetScope, Prices } from "../protocol/budget.ts";
 import type { Command, PermissionReply, Prompt } from "../protocol/commands.ts";
 import type { SessionMetadata, UniversalEvent } from "../protocol/events.ts";
 import type { PromptId, TurnId } from "../protocol/ids.ts";
+import type { Placement } from "../protocol/placement.ts";
 import type { FinishTodos, Unattended } from "../protocol/resources.ts";
 import type { AdapterInput, Send } from "./agent-io.ts";
 import type { CopiedItem } from "./copied-history.ts";
@@ -57,6 +58,8 @@ export type SessionInput =
       readonly event: RelayedEvent;
       readonly at: number;
     }
+  /** Where it runs, when several hosts share the log. */
+  | { readonly type: "placed"; readonly placement: Placement; readonly at: number }
   /** What other sessions have used, where a budget holds over several: of the day, of an agent, of a family. */
   | {
       readonly type: "spent";

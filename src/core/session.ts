@@ -147,6 +147,7 @@ function stepSession(state: State, input: SessionInput): SessionOutput {
     case "shell.output":
     case "shell.ended":
     case "spent":
+    case "placed":
     case "relayed":
       say(state, work, input);
       break;

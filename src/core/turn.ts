@@ -1,6 +1,7 @@
 /** The turn machine: the only place that decides when a turn begins and ends. Pure; its clock is the inputs' `at`. */
 import type { SessionMetadata } from "../protocol/events.ts";
 import type { SessionId } from "../protocol/ids.ts";
+import type { Placement } from "../protocol/placement.ts";
 import type { Adapter } from "./adapter.ts";
 import type { Exit } from "./agent-io.ts";
 import { checkBudget, learnSpent } from "./budget.ts";
@@ -56,6 +57,7 @@ export type MachineInput =
           | "proposals"
           | "notice"
           | "spent"
+          | "placed"
           | "relayed"
           | "tick"
           | "copied"
@@ -142,12 +144,9 @@ export function stepMachine(state: MachineState, input: MachineInput): readonly 
         conclude(state, out, { turn, proposals: input.proposals });
       break;
     }
-    case "notice": {
-      const { message, code, details } = input;
-      const data = { message, code, fatal: false, ...defined({ details }) };
-      if (!state.ended) emit(state, out, { type: "error", data }, ours());
+    case "notice":
+      onNotice(state, out, input);
       break;
-    }
     case "copied":
       copyItems(state, out, input.items);
       break;
@@ -157,6 +156,9 @@ export function stepMachine(state: MachineState, input: MachineInput): readonly 
       break;
     case "relayed":
       if (!state.ended) onRelayed(state, out, input);
+      break;
+    case "placed":
+      onPlaced(state, out, input.placement);
       break;
     case "spent":
       learnSpent(state, input);
@@ -170,6 +172,16 @@ export function stepMachine(state: MachineState, input: MachineInput): readonly 
       return unreachable(input);
   }
   return out;
+}
+
+function onNotice(state: MachineState, out: MachineOutput[], notice: Extract<MachineInput, { type: "notice" }>): void {
+  const { message, code, details } = notice;
+  const data = { message, code, fatal: false, ...defined({ details }) };
+  if (!state.ended) emit(state, out, { type: "error", data }, ours());
+}
+
+function onPlaced(state: MachineState, out: MachineOutput[], placement: Placement): void {
+  if (!state.ended) emit(state, out, { type: "session.updated", data: { placement } }, ours());
 }
 
 function onHeard(

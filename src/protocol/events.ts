@@ -4,6 +4,7 @@ import { BudgetUpdate } from "./budget.ts";
 import { EventId, ItemId, PermissionId, PromptId, QuestionId, SessionId, TurnId } from "./id-schemas.ts";
 import { Item } from "./items.ts";
 import { permissionModes } from "./permission-modes.ts";
+import { Placement } from "./placement.ts";
 
 /** RFC 3339, in UTC, with milliseconds. */
 const Time = z.iso.datetime({ precision: 3 });
@@ -216,6 +217,8 @@ export const Draft = z.discriminatedUnion("type", [
       /** Taken out of the conversation for good. The log keeps what was said. */
       removed: z.array(MessagePlace).readonly().optional(),
       share: Share.nullable().optional(),
+      /** Another host has it now, or it waits for one. */
+      placement: Placement.optional(),
     }),
   }),
   z.object({

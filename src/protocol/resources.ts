@@ -17,6 +17,7 @@ import {
   UsageTotal,
 } from "./events.ts";
 import { Item } from "./items.ts";
+import { Placement, WantedPlacement } from "./placement.ts";
 import { Worktree, WorktreeRequest } from "./workspaces.ts";
 
 export * from "./usage.ts";
@@ -109,6 +110,8 @@ export const CreateSession = z.strictObject({
   nativeSessionId: z.string().min(1).optional(),
   /** A git worktree for this session alone, of the repository that `directory` is in. */
   worktree: WorktreeRequest.optional(),
+  /** Which of several hosts may run it: `any`, `host:<id>` or `label:<label>`. Absent: the one that was asked. */
+  placement: WantedPlacement.optional(),
 });
 export type CreateSession = z.infer<typeof CreateSession>;
 
@@ -218,6 +221,8 @@ export const SessionDetail = SessionSummary.extend({
   revert: Revert.nullable(),
   /** Where others can read it. */
   share: Share.nullable(),
+  /** Where it runs, when several hosts share the log. */
+  placement: Placement.optional(),
   permissionRules: z.array(PermissionRule).readonly(),
   /** What its agent can: as known of the agent, and as the agent itself has said in this session. */
   capabilities: z.record(z.string(), z.unknown()),
@@ -272,6 +277,11 @@ export const HostSummary = z.object({
   self: z.boolean(),
   /** Whether it may run the sessions of hosts that are gone. */
   takeOver: z.boolean(),
+  labels: z.array(z.string()).readonly(),
+  /** So many sessions may be open there before no more are placed there; null: any number. */
+  maxSessions: z.number().nullable(),
+  /** Whether it takes nothing new any more. */
+  draining: z.boolean(),
   /** Sessions that are open there. */
   openSessions: z.number(),
   /** Sessions that it runs when they are prompted. */

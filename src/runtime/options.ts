@@ -85,6 +85,10 @@ export interface PostgresStore {
   readonly address: () => string;
   /** Whether this host may run the sessions of hosts that are gone. */
   readonly takeOver?: boolean;
+  /** What sessions may ask for in their placement. */
+  readonly labels?: readonly string[];
+  /** So many sessions may be open here before no more are placed here. */
+  readonly maxSessions?: number;
   readonly leaseMs?: number;
 }
 

@@ -48,6 +48,8 @@ export interface RuntimeSettings {
   /** Where other hosts reach this one; absent: where it listens. */
   readonly hostUrl?: string | null;
   readonly takeOver?: boolean;
+  readonly label?: readonly string[];
+  readonly maxSessions?: number | null;
   readonly leaseMs?: number | null;
   readonly durability: "normal" | "full";
   readonly watchdogMs: number | null;
@@ -148,8 +150,10 @@ function storeOf(options: OpenRuntime, address: Address): RuntimeOptions["store"
     throw new ApiError("token_invalid", "The Postgres store needs a token, the same for all hosts of the database.");
   }
   const leaseMs = options.leaseMs ?? undefined;
-  const place = { kind: "postgres", folder: data, url: databaseUrl, token, takeOver } as const;
-  return { ...place, address: () => hostUrl ?? address.url ?? "", ...defined({ leaseMs }) };
+  const maxSessions = options.maxSessions ?? undefined;
+  const { label: labels = [] } = options;
+  const place = { kind: "postgres", folder: data, url: databaseUrl, token, takeOver, labels } as const;
+  return { ...place, address: () => hostUrl ?? address.url ?? "", ...defined({ leaseMs, maxSessions }) };
 }
 
 export interface DaemonOptions extends RuntimeSettings, RetentionPolicy, FollowerOptions {

@@ -1,7 +1,8 @@
 /** Commands between hosts, at the table: executed once by the session's host, or not at all, whatever is lost. */
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { promptId } from "../../src/protocol/ids.ts";
-import type { CommandOutcome, CommandTable, EventLog } from "../../src/runtime/log/contract.ts";
+import type { EventLog } from "../../src/runtime/log/contract.ts";
+import type { CommandOutcome, CommandTable } from "../../src/runtime/log/hosts-contract.ts";
 import { a, create, me } from "../support/log-contract.ts";
 import { databaseOf, openLog, restartServer, serverPort, urlOf } from "../support/postgres.ts";
 import { openProxy, type ServerProxy } from "../support/postgres-proxy.ts";
@@ -30,9 +31,9 @@ async function host(name: string, more: Parameters<typeof openLog>[1] = {}): Pro
   return log;
 }
 
-function tableOf({ commands }: EventLog): CommandTable {
-  if (commands === null) throw new Error("This log has commands.");
-  return commands;
+function tableOf({ cluster }: EventLog): CommandTable {
+  if (cluster === null) throw new Error("This log has commands.");
+  return cluster.commands;
 }
 
 /** Executes what comes, remembering it. */
@@ -48,7 +49,7 @@ function serving(log: EventLog): string[] {
 let sent = 0;
 function send(log: EventLog, name: string, idempotencyKey: string | null = null): Promise<CommandOutcome> {
   sent += 1;
-  return tableOf(log).send({ id: `command ${sent}`, session: a, name, body: "{}", idempotencyKey });
+  return tableOf(log).send({ id: `command ${sent}`, session: a, target: null, name, body: "{}", idempotencyKey });
 }
 
 const answered = (name: string): CommandOutcome => ({ type: "answered", answer: `${name} {} done` });

@@ -54,6 +54,7 @@ export const eventFields: { readonly [Type in events.EventType]: Fields<events.D
     revert: "The conversation is reverted to before this message until the next prompt; null when it is not any more.",
     removed: "Messages, or items of messages, that were removed from the conversation. The log keeps their events.",
     share: "Where others can read the session; null when they cannot any more.",
+    placement: "Another host runs the session from now on, or it waits for one: `waiting` says why.",
   },
   "session.ended": {
     reason: "Why the session ended.",

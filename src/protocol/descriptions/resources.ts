@@ -40,6 +40,8 @@ const create: Fields<resources.CreateSession> = {
   delegate: "Whether its agent may ask other agents through the MCP server `franca`: `true`, or `{depth?, children?}`.",
   nativeSessionId: "Continue a session that was begun outside Franca.",
   worktree: "Work in a git worktree made for this session: `true`, or the name of its branch.",
+  placement:
+    "Which of several hosts may run it: `any`, `host:<id>` or `label:<label>`. Default: the host that was asked. When none fits, the session is created and waits.",
 };
 
 const summary: Fields<resources.SessionSummary> = {
@@ -147,6 +149,8 @@ export const resourceTypes = {
     share: "Where others can read it; null when they cannot.",
     permissionRules: "Answers to permission requests that were given beforehand.",
     capabilities: "What its agent can do: as known of the agent, and as the agent has reported in this session.",
+    placement:
+      "Where it runs, when several hosts share the log: what was wanted, its host, and why it waits (null when it does not).",
     commands: "Slash commands that the agent has named.",
     items: "The last items, oldest first.",
   } satisfies Fields<resources.SessionDetail>,

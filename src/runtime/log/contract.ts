@@ -15,6 +15,7 @@ import type {
 } from "../../protocol/resources.ts";
 import type { Worktree } from "../../protocol/workspaces.ts";
 import type { Damage } from "./damage.ts";
+import type { Cluster } from "./hosts-contract.ts";
 
 /** A committed group of events of one session. How it is stored and encoded is known to `log/codec/` alone. */
 export interface EventGroup {
@@ -117,6 +118,8 @@ export interface SessionRecord {
   /** As of the last append. */
   readonly summary: SessionSummary;
   readonly owner: Owner | null;
+  /** The host that it belongs to, where several share the log. */
+  readonly home?: string;
 }
 
 export type PromptStatus = "queued" | "started" | "done" | "dropped";
@@ -270,39 +273,6 @@ export interface RecordPage {
   readonly next: number | null;
 }
 
-/** A command for a session of another host. */
-export interface StoredCommand {
-  readonly id: string;
-  readonly session: SessionId;
-  readonly name: string;
-  /** JSON. */
-  readonly body: string;
-}
-
-export interface SentCommand extends StoredCommand {
-  /** Of a prompt: what became of it can be found out by this key when its host has ended. */
-  readonly idempotencyKey: string | null;
-}
-
-export type CommandOutcome =
-  | { readonly type: "answered"; readonly answer: string }
-  /** No host has claimed it in time, and none will. */
-  | { readonly type: "withdrawn" }
-  /** It still runs after a long time. */
-  | { readonly type: "late" }
-  /** Its host ended while it ran it, and nobody runs it again. A prompt may have been stored by then. */
-  | { readonly type: "interrupted"; readonly host: string; readonly prompt: StoredPrompt | null };
-
-/** Commands between hosts: stored before they are executed, and executed by the session's host once or not at all. */
-export interface CommandTable {
-  /** Resolves with the answer, and within a bound in any case. */
-  send(command: SentCommand): Promise<CommandOutcome>;
-  /** From now on commands for this host's sessions are claimed and executed; the result is stored as the answer. */
-  serve(execute: (command: StoredCommand) => Promise<string>): void;
-  /** Nothing more is claimed: what waits is left to the next owner. */
-  pause(): void;
-}
-
 export interface EventLog {
   /** Whether other processes may write to it too. */
   readonly shared: boolean;
@@ -372,7 +342,7 @@ export interface EventLog {
   hosts(): Promise<readonly HostSummary[]>;
 
   /** Null where no other host writes to this log. */
-  readonly commands: CommandTable | null;
+  readonly cluster: Cluster | null;
 
   /** Reads everything and reports what is damaged. */
   verify(): AsyncIterable<Damage>;

@@ -5,11 +5,15 @@
 import { randomUUID } from "node:crypto";
 import { ApiError, type ErrorCode, errorStatus } from "../../protocol/errors.ts";
 import type { SessionId } from "../../protocol/ids.ts";
-import type { CommandOutcome, CommandTable, OwnerHost, StoredPrompt } from "../log/contract.ts";
+import type { CreateSession } from "../../protocol/resources.ts";
+import type { OwnerHost, StoredPrompt } from "../log/contract.ts";
+import type { CommandOutcome, CommandTable } from "../log/hosts-contract.ts";
 import type { Answers, Commands } from "./commands.ts";
 import type { PromptReceipt, PromptRequest } from "./contract.ts";
+import { createSession } from "./create.ts";
 import type { OpenSessions } from "./open-session.ts";
 import { OwnedElsewhere, placeOf } from "./owner.ts";
+import { type AskHost, acceptMove, createPlaced, moveSession } from "./placement.ts";
 
 type Door = Commands & Answers;
 
@@ -35,8 +39,9 @@ type Local = (id: SessionId, body: string) => Promise<unknown>;
 
 /** Keys are not among them: a secret is stored in no table. */
 export function anyHost(table: OpenSessions, local: Door): Door {
-  const { commands } = table.runtime.log;
-  if (commands === null) return local;
+  const { cluster } = table.runtime.log;
+  if (cluster === null) return local;
+  const { commands } = cluster;
   const served = new Map<string, Local>();
   const through = <Args extends readonly unknown[], T>(command: Command<Args, T>) => {
     served.set(command.name, (id, body) => {
@@ -47,8 +52,19 @@ export function anyHost(table: OpenSessions, local: Door): Door {
   };
   const named = <Args extends readonly unknown[], T>(name: string, work: Command<Args, T>["local"]) =>
     through({ name, local: work });
+  served.set("create", (id, body) => {
+    const [asked]: [CreateSession] = JSON.parse(body);
+    return createSession(table, id, asked);
+  });
+  served.set("accept", (_id, body) => {
+    const [create]: [CreateSession] = JSON.parse(body);
+    return acceptMove(table, create);
+  });
+  const ask = askHost(commands);
   const door: Door = {
     ...local,
+    create: (id, asked) => createPlaced(table, { id, asked }, ask),
+    move: named("move", (id, to: string) => moveSession(table, { id, to }, ask)),
     prompt: through({ name: "prompt", local: local.prompt, prepare: preparePrompt(table), stored: receiptOf }),
     update: named("update", local.update),
     changeAgent: named("changeAgent", local.changeAgent),
@@ -71,6 +87,20 @@ export function anyHost(table: OpenSessions, local: Door): Door {
   commands.serve(async ({ session, name, body }) => JSON.stringify(await execute(served.get(name), session, body)));
   return door;
 }
+
+const askHost =
+  (commands: CommandTable): AskHost =>
+  async <T>(target: string, { name, id, args }: { name: string; id: SessionId; args: readonly unknown[] }) => {
+    const body = JSON.stringify(args);
+    const outcome = await commands.send({ id: randomUUID(), session: id, target, name, body, idempotencyKey: null });
+    const host = { id: target, url: "", alive: true };
+    const answer = answerOf<T>(outcome, { id, host });
+    if (answer.type === "result") return answer.result;
+    throw new ApiError(
+      "host_unavailable",
+      `${placeOf(host)} does not answer: nothing was done. Try again in a moment.`,
+    );
+  };
 
 async function execute(local: Local | undefined, id: SessionId, body: string): Promise<Answer> {
   try {
@@ -103,7 +133,7 @@ async function anywhere<Args extends readonly unknown[], T>(
       return await command.local(id, ...args);
     } catch (error) {
       if (!(error instanceof OwnedElsewhere) || moves > MOVES) throw error;
-      if (!error.host.alive && !(await mayBeTakenOver(table))) throw error;
+      if (!(await table.runtime.log.cluster?.isServed(id))) throw error;
       const answer = await send(command, { id, args, host: error.host });
       if (answer.type === "result") return answer.result;
       // The session may be gone, or nobody's any more.
@@ -111,9 +141,6 @@ async function anywhere<Args extends readonly unknown[], T>(
     }
   }
 }
-
-const mayBeTakenOver = async ({ runtime }: OpenSessions): Promise<boolean> =>
-  (await runtime.log.hosts()).some(({ alive, takeOver }) => alive && takeOver);
 
 /** Nothing was done, and it still belongs to a host that does not answer. */
 const unanswered =
@@ -135,6 +162,7 @@ async function send<Args extends readonly unknown[], T>(
   const outcome = await commands.send({
     id: randomUUID(),
     session: id,
+    target: null,
     name,
     body: JSON.stringify(given(prepared.args)),
     idempotencyKey: prepared.idempotencyKey,

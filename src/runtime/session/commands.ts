@@ -3,12 +3,13 @@ import { PermissionId, QuestionId, type SessionId } from "../../protocol/id-sche
 import { adopt } from "./adopt.ts";
 import { changeAgent } from "./change-agent.ts";
 import type { AdoptOptions, Sessions } from "./contract.ts";
-import { createSession, forkSession } from "./create.ts";
+import { forkSession } from "./create.ts";
 import { deleteSession, pruneSessions } from "./delete.ts";
 import { discover } from "./discover.ts";
 import { giveKeys, missingKeys } from "./keys.ts";
 import type { OpenSession, OpenSessions } from "./open-session.ts";
 import { withSession } from "./open-sessions.ts";
+import { createPlaced, moveSession } from "./placement.ts";
 import { prompt } from "./prompt.ts";
 import { refuseEnded } from "./refusals.ts";
 import { markRevert } from "./rewind.ts";
@@ -38,13 +39,15 @@ export type Commands = Pick<
   | "terminate"
   | "delete"
   | "prune"
+  | "move"
 >;
 
 export function commands(table: OpenSessions): Commands {
   const { runtime } = table;
   const on = <T>(id: SessionId, work: (open: OpenSession) => Promise<T>): Promise<T> => withSession(table, id, work);
   return {
-    create: (id, options) => createSession(table, id, options),
+    create: (id, asked) => createPlaced(table, { id, asked }, null),
+    move: (id, to) => moveSession(table, { id, to }, null),
     discover: (query) => discover(runtime, query),
     adopt: oneAfterTheOther((options: AdoptOptions) => adopt(table, options)),
     update: (id, asked, { standIn = false } = {}) => on(id, (open) => update(runtime, open, { asked, standIn })),

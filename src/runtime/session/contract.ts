@@ -207,6 +207,12 @@ export interface Sessions {
   };
   /** Hosts that share the log; none where it is this machine's alone. */
   hosts(): Promise<readonly HostSummary[]>;
+  /** Gives an idle session to another host. */
+  move(id: SessionId, host: string): Promise<void>;
+  /** The host takes nothing new any more; without one, this host, where others share its log. */
+  drain(host?: string): Promise<void>;
+  /** How many sessions work in this process; those that wait for a person are not counted. */
+  working(): Promise<number>;
   agents(): Promise<readonly AgentSummary[]>;
   /** The agent of sessions that name none; null when several could be meant, or none can run. */
   defaultAgent(): string | null;

@@ -7,7 +7,7 @@ import { noExit } from "../agent/connection/contract.ts";
 import { loadSnapshot } from "../log/checkpoints.ts";
 import { buildOpenSession } from "./build-session.ts";
 import { closeSession, type OpenSession, type OpenSessions, stopAgent } from "./open-session.ts";
-import { isDeadOwner, isOwn, ownedBy } from "./owner.ts";
+import { isDeadOwner, isOwn, OwnedElsewhere, ownedBy } from "./owner.ts";
 import { stopOrphanedRuns } from "./process-runs.ts";
 import { enforceQuota } from "./quota.ts";
 import { shuttingDown } from "./refusals.ts";
@@ -96,6 +96,11 @@ async function load(table: OpenSessions, id: SessionId, { runQueue, lost }: Open
     closeSession(open);
     throw error;
   }
+  const { cluster } = log;
+  if (cluster !== null && record.home !== cluster.self) {
+    const placement = { wanted: settings.create.placement ?? null, host: cluster.self, waiting: null };
+    open.writer.feed({ type: "placed", placement });
+  }
   if (snapshot.turn === null) feedQueue();
   watchIdle(table, open);
   return open;
@@ -126,6 +131,24 @@ export async function whileClosed(table: OpenSessions, open: OpenSession, work: 
   table.sessions.set(id, reopened);
   reopened.catch(() => deleteEntry(table, { id, entry: reopened }));
   await reopened;
+}
+
+/**
+ * Closes the session at once, and `work` makes it another host's. Commands that come meanwhile wait for that, and then
+ * go where the session went.
+ */
+export async function giveAway(table: OpenSessions, open: OpenSession, work: () => Promise<void>): Promise<void> {
+  const { id } = open;
+  closeSession(open);
+  const given = open.link
+    .stopSilently()
+    .then(work)
+    .then(() => load(table, id, { runQueue: true }));
+  table.sessions.set(id, given);
+  await given.catch((error: unknown) => {
+    deleteEntry(table, { id, entry: given });
+    if (!(error instanceof OwnedElsewhere)) throw error;
+  });
 }
 
 /** A bug of ours broke the fold, or another process has written: the session is reopened from what is stored. */

@@ -26,6 +26,7 @@ export function ownedBy(id: SessionId, { pid, host }: Owner): ApiError {
   }
   const place = placeOf(host);
   if (host.alive) return new OwnedElsewhere(`Session ${id} belongs to ${place}: ask there.`, host);
+  if (host.id === "") return new OwnedElsewhere(`Session ${id} waits for a host that fits its placement.`, host);
   const advice = "start that host again, or start one that may take over (--take-over)";
   return new OwnedElsewhere(`Session ${id} waits for ${place}, which is gone: ${advice}.`, host);
 }

@@ -1,13 +1,16 @@
 /** Reading sessions. It needs no ownership: a session that another process has open can be read here. */
 import { noCapabilities } from "../../core/capabilities.ts";
+import { defined } from "../../core/defined.ts";
 import type { Snapshot } from "../../core/snapshot.ts";
 import { ApiError } from "../../protocol/errors.ts";
+import type { SessionStatus } from "../../protocol/events.ts";
 import type { SessionId } from "../../protocol/ids.ts";
 import { loadSnapshot } from "../log/checkpoints.ts";
 import type { SessionRecord, SessionSettings } from "../log/contract.ts";
 import { readEvents, readItems } from "../log/pages.ts";
 import type { Sessions } from "./contract.ts";
 import type { OpenSession, OpenSessions } from "./open-session.ts";
+import type { Runtime } from "./runtime.ts";
 import { detail, keptWith, latestItems, summarise } from "./summary.ts";
 
 /** How many items a session is shown with. */
@@ -31,6 +34,8 @@ type Reads = Pick<
   | "storedBytes"
   | "verify"
   | "hosts"
+  | "drain"
+  | "working"
   | "usage"
 >;
 
@@ -52,7 +57,9 @@ export function reads(table: OpenSessions): Reads {
       const { settings, snapshot } = await stateOf(table, id);
       const { agent, directory = "" } = settings.create;
       const { capabilities = noCapabilities } = adapters.get(agent) ?? {};
-      const described = { id, settings, snapshot, trusted: trust.isTrusted(directory), capabilities };
+      const placement = await log.cluster?.placement(id);
+      const facts = { trusted: trust.isTrusted(directory), capabilities, ...defined({ placement }) };
+      const described = { id, settings, snapshot, ...facts };
       if (itemsBefore === undefined) return detail(described, latestItems(snapshot, limit));
       const query = { before: itemsBefore, limit };
       // Described before anything else happens to it.
@@ -69,9 +76,30 @@ export function reads(table: OpenSessions): Reads {
     storedBytes: log.size,
     verify: log.verify,
     hosts: () => log.hosts(),
+    drain: (host) => drain(table.runtime, host),
+    async working() {
+      const all = [...(await readyHere(table)).values()];
+      return all.filter(({ session }) => WORKING.has(session.snapshot().status)).length;
+    },
     usage: usage.rows,
     projections: log.projections,
   };
+}
+
+const WORKING: ReadonlySet<SessionStatus> = new Set(["running", "retrying", "compacting"]);
+
+async function drain({ log }: Runtime, host?: string): Promise<void> {
+  const { cluster } = log;
+  if (cluster === null) {
+    if (host === undefined) return;
+    throw new ApiError(
+      "invalid_request",
+      "This daemon shares its log with no other: it runs without --store postgres.",
+    );
+  }
+  const id = host ?? cluster.self;
+  if (await cluster.drain(id)) return;
+  throw new ApiError("not_found", `There is no host ${id}: franca hosts lists them.`);
 }
 
 function placeOf(cursor: string | undefined): number | null {

@@ -8,6 +8,7 @@ import { answers, commands } from "./commands.ts";
 import type { Sessions } from "./contract.ts";
 import { delegates } from "./delegation.ts";
 import type { OpenSessions } from "./open-session.ts";
+import { releaseIdle } from "./placement.ts";
 import { reads } from "./reads.ts";
 import { recover } from "./recovery.ts";
 import { adapterOf } from "./refusals.ts";
@@ -55,7 +56,8 @@ function recoverRegularly(table: OpenSessions): Timer {
   const run = async (): Promise<void> => {
     if (recovering || runtime.closed) return;
     recovering = true;
-    await recover(table).catch((error: unknown) => runtime.logger.warn("recovery.failed", { error }));
+    const work = runtime.log.cluster?.draining() === true ? releaseIdle : recover;
+    await work(table).catch((error: unknown) => runtime.logger.warn("recovery.failed", { error }));
     recovering = false;
   };
   // Where leases are shorter, a host that is gone is noticed sooner.
@@ -67,7 +69,7 @@ function recoverRegularly(table: OpenSessions): Timer {
 async function close(table: OpenSessions, timer: Timer | null): Promise<void> {
   const { runtime } = table;
   runtime.closed = true;
-  runtime.log.commands?.pause();
+  runtime.log.cluster?.commands.pause();
   runtime.spending.close();
   runtime.stopped.abort();
   timer?.cancel();

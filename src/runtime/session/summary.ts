@@ -4,6 +4,7 @@ import { defined } from "../../core/defined.ts";
 import { itemsOf, type Snapshot } from "../../core/snapshot.ts";
 import type { SessionId } from "../../protocol/ids.ts";
 import type { Item } from "../../protocol/items.ts";
+import type { Placement } from "../../protocol/placement.ts";
 import type { SessionDetail, SessionSummary } from "../../protocol/resources.ts";
 import type { SessionSettings } from "../log/contract.ts";
 
@@ -46,6 +47,7 @@ export interface DescribedFully extends Described {
   readonly trusted: boolean;
   /** What is known of the agent. */
   readonly capabilities: Capabilities;
+  readonly placement?: Placement;
 }
 
 export function detail(described: DescribedFully, items: readonly Item[]): SessionDetail {
@@ -61,6 +63,7 @@ export function detail(described: DescribedFully, items: readonly Item[]): Sessi
     usage: snapshot.usage,
     revert: snapshot.revert,
     share: snapshot.share,
+    ...defined({ placement: described.placement }),
     permissionRules: described.settings.create.permissionRules ?? [],
     capabilities: { ...ownCapabilities(described.capabilities, snapshot) },
     commands: snapshot.metadata?.commands ?? [],

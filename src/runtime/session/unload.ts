@@ -42,6 +42,13 @@ async function stopOrUnload(table: OpenSessions, open: OpenSession): Promise<voi
   await unload(table, open);
 }
 
+/** At once: another host may take it then. */
+export async function stopAndUnload(table: OpenSessions, open: OpenSession): Promise<void> {
+  if (open.link.isOpen()) await stopAgent(open, noExit);
+  await open.writer.flushed();
+  if (!open.closed && isIdle(open)) await unload(table, open);
+}
+
 export async function unload({ runtime, sessions }: OpenSessions, open: OpenSession): Promise<void> {
   closeSession(open, runtime.closed ? shuttingDown() : undefined);
   sessions.delete(open.id);

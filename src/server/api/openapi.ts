@@ -41,6 +41,7 @@ const TAGS: Readonly<Record<string, string>> = {
 const PATH: Readonly<Record<string, string>> = {
   id: "The session's id.",
   agent: "The agent's name, for example `claude`.",
+  host: "The host's id, as `GET /v1/hosts` lists it.",
   permissionId: "`permission_id` of the request.",
   promptId: "`prompt_id` of the prompt, as in the session's `queue`.",
   questionId: "`question_id` of the request.",

@@ -1,6 +1,7 @@
 /** The Postgres log as a side of a copy. No host may be alive meanwhile: positions are given for long at a time. */
 import { ApiError } from "../../../protocol/errors.ts";
 import type { SessionSummary } from "../../../protocol/resources.ts";
+import type { SessionSettings } from "../contract.ts";
 import { listed } from "../postgres/append.ts";
 import { openClient } from "../postgres/client.ts";
 import { prepareDatabase } from "../postgres/schema.ts";
@@ -35,8 +36,10 @@ export async function openPostgresSide({ url, home }: PostgresSide): Promise<Cop
       const summary: SessionSummary = JSON.parse(text(session, "summary"));
       const { status, search } = listed(summary);
       const columns = ["id", "settings", "summary", "last", "agent", "directory"];
-      const values: Value[] = [...columns.map((name) => valueIn(session, name)), status, search, home];
-      const insert = `INSERT INTO franca.sessions (${columns.join(", ")}, status, search, home)
+      const settings: SessionSettings = JSON.parse(text(session, "settings"));
+      const { placement = "" } = settings.create;
+      const values: Value[] = [...columns.map((name) => valueIn(session, name)), status, search, home, placement];
+      const insert = `INSERT INTO franca.sessions (${columns.join(", ")}, status, search, home, placement)
         VALUES (${values.map(() => "?").join(", ")}) RETURNING key`;
       return integer((await query(insert, ...values))[0] ?? {}, "key");
     },

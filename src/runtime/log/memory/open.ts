@@ -70,7 +70,7 @@ export function openMemoryLog(): EventLog {
     onLost() {},
     onElsewhere() {},
     hosts: async () => [],
-    commands: null,
+    cluster: null,
     changedElsewhere: () => false,
     async *verify() {},
     failure: () => null,

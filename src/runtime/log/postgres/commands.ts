@@ -4,8 +4,9 @@
  */
 import { ApiError } from "../../../protocol/errors.ts";
 import { sessionId } from "../../../protocol/ids.ts";
-import type { CommandOutcome, CommandTable, SentCommand, StoredCommand } from "../contract.ts";
+import type { CommandOutcome, CommandTable, SentCommand, StoredCommand } from "../hosts-contract.ts";
 import { type Row, text, toPrompt } from "../rows.ts";
+import { MAY_RUN } from "./placement.ts";
 import type { Store } from "./store.ts";
 
 export const COMMAND_CHANNEL = "franca_commands";
@@ -18,19 +19,21 @@ const CLAIMED_AT_ONCE = 100;
 
 const SEND = `
   WITH added AS (
-    INSERT INTO franca.commands (id, session, sender, name, body, state, created)
-    VALUES ($1, $2, $3, $4, $5, 'waiting', clock_timestamp()) ON CONFLICT (id) DO NOTHING RETURNING id
+    INSERT INTO franca.commands (id, session, sender, name, body, target, state, created)
+    VALUES ($1, $2, $3, $4, $5, $6, 'waiting', clock_timestamp()) ON CONFLICT (id) DO NOTHING RETURNING id
   )
-  SELECT pg_notify('${COMMAND_CHANNEL}', session.home) FROM added JOIN franca.sessions AS session ON session.id = $2`;
-/** Only by a host whose lease holds, of its own sessions, or of hosts that are gone where it may take over. */
+  SELECT pg_notify('${COMMAND_CHANNEL}', coalesce($6, (SELECT home FROM franca.sessions WHERE sessions.id = $2), ''))
+  FROM added`;
+/** Only by a host whose lease holds, of sessions that it may run. */
 const CLAIM = `
   UPDATE franca.commands SET state = 'claimed', claimed_by = $1, claimed_epoch = $2
   WHERE ordinal IN (
     SELECT command.ordinal FROM franca.commands AS command
-      JOIN franca.sessions AS session ON session.id = command.session
+      JOIN franca.hosts AS me ON me.id = $1
+      LEFT JOIN franca.sessions AS session ON session.id = command.session
       LEFT JOIN franca.hosts AS home ON home.id = session.home
-    WHERE command.state = 'waiting' AND command.created > clock_timestamp() - $4 * interval '1 millisecond'
-      AND (session.home = $1 OR ($3 AND coalesce(home.lease_until <= clock_timestamp(), true)))
+    WHERE command.state = 'waiting' AND command.created > clock_timestamp() - $3 * interval '1 millisecond'
+      AND CASE WHEN command.target IS NULL THEN session.id IS NOT NULL AND ${MAY_RUN} ELSE command.target = $1 END
     ORDER BY command.ordinal LIMIT ${CLAIMED_AT_ONCE} FOR UPDATE OF command SKIP LOCKED
   ) AND EXISTS (SELECT 1 FROM franca.hosts WHERE id = $1 AND epoch = $2 AND lease_until > clock_timestamp())
   RETURNING id`;
@@ -53,7 +56,8 @@ const INTERRUPT = `
   WHERE command.sender = $1 AND (command.state = 'claimed' AND NOT EXISTS (
     SELECT 1 FROM franca.hosts AS host
     WHERE host.id = command.claimed_by AND host.epoch = command.claimed_epoch AND host.lease_until > clock_timestamp()
-  ) OR command.state = 'waiting' AND NOT EXISTS (SELECT 1 FROM franca.sessions WHERE sessions.id = command.session))
+  ) OR command.state = 'waiting' AND command.target IS NULL
+    AND NOT EXISTS (SELECT 1 FROM franca.sessions WHERE sessions.id = command.session))
   RETURNING id`;
 const ANSWERS = "SELECT id, session, answer, claimed_by FROM franca.commands WHERE sender = $1 AND state = 'done'";
 const PROMPT = `
@@ -63,7 +67,6 @@ const PROMPT = `
 const SWEEP = "DELETE FROM franca.commands WHERE created < clock_timestamp() - interval '1 hour'";
 
 interface Options {
-  readonly takeOver: boolean;
   readonly leaseMs: number;
   /** Hears of work that failed; it is tried again. */
   readonly onError: (error: unknown) => void;
@@ -137,7 +140,7 @@ const waitMs = ({ leaseMs }: Options): number => 2 * leaseMs + CLAIM_MS;
 
 async function send(state: State, command: SentCommand): Promise<CommandOutcome> {
   const { store } = state;
-  const { id, session, name, body } = command;
+  const { id, session, name, body, target } = command;
   const now = performance.now();
   const claimBy = now + waitMs(state);
   const outcome = new Promise<CommandOutcome>((settle, fail) => {
@@ -145,7 +148,7 @@ async function send(state: State, command: SentCommand): Promise<CommandOutcome>
   });
   outcome.catch(() => {});
   try {
-    await store.client.read(SEND, id, session, store.identity().host, name, body);
+    await store.client.read(SEND, id, session, store.identity().host, name, body, target);
     return await outcome;
   } finally {
     state.waiting.delete(id);
@@ -205,10 +208,10 @@ async function collect({ store, waiting }: State): Promise<void> {
 
 /** Claims what waits, and begins all that is claimed and was not begun, in the order in which it was sent. */
 async function claim(state: State): Promise<void> {
-  const { store, execute, takeOver, begun } = state;
+  const { store, execute, begun } = state;
   if (execute === null || !store.holds()) return;
   const { host, epoch } = store.holder();
-  const claimed = await store.client.query(CLAIM, host, epoch, takeOver, waitMs(state)).catch((error: unknown) => {
+  const claimed = await store.client.query(CLAIM, host, epoch, waitMs(state)).catch((error: unknown) => {
     // Its answer may have been lost.
     state.onError(error);
     return null;

@@ -4,7 +4,8 @@ import { integer, text } from "../rows.ts";
 import type { Store } from "./store.ts";
 
 const HOSTS = `
-  SELECT host.id, host.url, host.version, host.take_over, host.lease_until > clock_timestamp() AS alive,
+  SELECT host.id, host.url, host.version, host.take_over, host.labels,
+    host.max_sessions, host.draining, host.lease_until > clock_timestamp() AS alive,
     to_char(host.started AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS started,
     (SELECT count(*) FROM franca.sessions AS session
       WHERE session.owner_host = host.id AND session.owner_epoch = host.epoch AND session.id IS NOT NULL) AS open,
@@ -21,6 +22,9 @@ export async function hosts({ client, identity }: Store): Promise<readonly HostS
     alive: row.alive === true,
     self: text(row, "id") === identity().host,
     takeOver: row.take_over === true,
+    labels: Array.isArray(row.labels) ? row.labels.map(String) : [],
+    maxSessions: row.max_sessions === null ? null : integer(row, "max_sessions"),
+    draining: row.draining === true,
     openSessions: integer(row, "open"),
     homeOf: integer(row, "home"),
   }));

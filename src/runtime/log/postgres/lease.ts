@@ -15,6 +15,9 @@ export interface LeaseOptions {
   readonly address: () => string;
   readonly version: string;
   readonly takeOver: boolean;
+  readonly labels: readonly string[];
+  /** Sessions that may be open here before no more are placed here. */
+  readonly maxSessions: number | null;
   readonly leaseMs: number;
   readonly heartbeatMs: number;
   readonly logger: Logger;
@@ -27,6 +30,8 @@ export interface Lease {
   /** Throws when it is over. */
   readonly holder: () => Identity;
   readonly holds: () => boolean;
+  /** Whether this host takes nothing new any more. */
+  readonly draining: () => boolean;
   readonly onLost: (subscriber: () => Promise<void>) => void;
   readonly close: () => Promise<void>;
 }
@@ -38,20 +43,24 @@ const ADDRESS_MS = 50;
 const ADDRESS_LOOKS = 200;
 
 const TAKE = `
-  INSERT INTO franca.hosts AS host (id, epoch, url, version, take_over, started, lease_until)
-  VALUES ($1, 1, $2, $3, $5, clock_timestamp(), clock_timestamp() + $4 * interval '1 millisecond')
+  INSERT INTO franca.hosts AS host (id, epoch, url, version, take_over, labels, max_sessions, draining, started,
+    lease_until)
+  VALUES ($1, 1, $2, $3, $5, $6::text::jsonb, $7, $8, clock_timestamp(),
+    clock_timestamp() + $4 * interval '1 millisecond')
   ON CONFLICT (id) DO UPDATE SET epoch = host.epoch + 1, url = excluded.url, version = excluded.version,
-    take_over = excluded.take_over, started = excluded.started, lease_until = excluded.lease_until
+    take_over = excluded.take_over, labels = excluded.labels, max_sessions = excluded.max_sessions,
+    draining = excluded.draining, started = excluded.started, lease_until = excluded.lease_until
   RETURNING epoch`;
 /** One that has ended is not renewed: another host may have taken sessions since. */
 const RENEW = `
   UPDATE franca.hosts SET lease_until = clock_timestamp() + $3 * interval '1 millisecond', url = $4
-  WHERE id = $1 AND epoch = $2 AND lease_until > clock_timestamp() RETURNING epoch`;
+  WHERE id = $1 AND epoch = $2 AND lease_until > clock_timestamp() RETURNING draining`;
 const END = "UPDATE franca.hosts SET lease_until = clock_timestamp() WHERE id = $1 AND epoch = $2";
 
 interface State extends LeaseOptions {
   readonly subscribers: (() => Promise<void>)[];
   epoch: number;
+  draining: boolean;
   deadline: number;
   lost: boolean;
   closed: boolean;
@@ -68,6 +77,7 @@ export async function openLease(options: LeaseOptions): Promise<Lease> {
     ...options,
     subscribers: [],
     epoch: 0,
+    draining: false,
     deadline: 0,
     lost: false,
     closed: false,
@@ -85,6 +95,7 @@ export async function openLease(options: LeaseOptions): Promise<Lease> {
   return {
     identity,
     holds,
+    draining: () => state.draining,
     holder() {
       if (holds()) return identity();
       throw new ApiError(
@@ -110,9 +121,10 @@ function announce(state: State, looks: number): void {
 }
 
 async function take(state: State): Promise<void> {
-  const { client, host, address, version, leaseMs, takeOver } = state;
+  const { client, host, address, version, leaseMs, takeOver, labels, maxSessions, draining } = state;
   const sent = performance.now();
-  const [row = {}] = await client.query(TAKE, host, address(), version, leaseMs, takeOver);
+  const values = [host, address(), version, leaseMs, takeOver, JSON.stringify(labels), maxSessions, draining];
+  const [row = {}] = await client.query(TAKE, ...values);
   state.epoch = integer(row, "epoch");
   state.lost = false;
   renewed(state, sent);
@@ -135,8 +147,10 @@ async function renew(state: State): Promise<void> {
   const sent = performance.now();
   const rows = await client.query(RENEW, host, epoch, leaseMs, address());
   if (state.lost || state.closed || epoch !== state.epoch) return;
-  if (rows.length === 0) await lose(state);
-  else renewed(state, sent);
+  const [row] = rows;
+  if (row === undefined) return lose(state);
+  state.draining = row.draining === true;
+  renewed(state, sent);
 }
 
 /** Counted from when the renewal was sent: the database counts from later. */

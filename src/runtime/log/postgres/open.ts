@@ -11,6 +11,7 @@ import { openCommands } from "./commands.ts";
 import { openElsewhere } from "./elsewhere.ts";
 import { hosts } from "./hosts.ts";
 import { openLease } from "./lease.ts";
+import { placing } from "./placement.ts";
 import { projections } from "./projections.ts";
 import { reading } from "./read.ts";
 import { records } from "./records.ts";
@@ -37,6 +38,9 @@ export interface PostgresOptions {
   readonly host: string;
   /** Whether this host may run the sessions of hosts that are gone. */
   readonly takeOver?: boolean;
+  readonly labels?: readonly string[];
+  /** Sessions that may be open here before no more are placed here. */
+  readonly maxSessions?: number;
   /** All hosts of a database have the same one. */
   readonly token: string;
   /** Where other hosts reach this one; empty until it is known. */
@@ -82,6 +86,8 @@ async function open(options: PostgresOptions, { client, leaseClient, close }: Cl
     address,
     version,
     takeOver,
+    labels: options.labels ?? [],
+    maxSessions: options.maxSessions ?? null,
     leaseMs,
     heartbeatMs,
     logger,
@@ -94,11 +100,11 @@ async function open(options: PostgresOptions, { client, leaseClient, close }: Cl
   appender.onCommitted((groups) => elsewhere.committed(groups.at(-1)?.position ?? 0, groups.length));
   const size = await openSize(client);
   const onError = (error: unknown): void => logger.warn("commands.failed", { error });
-  const { close: closeCommands, ...commands } = await openCommands(store, { takeOver, leaseMs, onError });
+  const { close: closeCommands, ...commands } = await openCommands(store, { leaseMs, onError });
   let closed = false;
   return {
     shared: true,
-    ...records(store, { takeOver }),
+    ...records(store),
     ...reading(store, { version, codec }),
     projections: projections(store, { version }),
     openWriter: codec.openWriter,
@@ -106,7 +112,7 @@ async function open(options: PostgresOptions, { client, leaseClient, close }: Cl
     onCommitted: appender.onCommitted,
     onLost: lease.onLost,
     hosts: () => hosts(store),
-    commands,
+    cluster: { self: host, commands, draining: lease.draining, ...placing(store) },
     async delete(id) {
       await appender.flushed();
       await deleteSession(store, { id, isClosed: () => closed });

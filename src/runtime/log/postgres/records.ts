@@ -7,6 +7,7 @@ import { noSession, sessionExists, writtenElsewhere } from "../errors.ts";
 import { idIn, integer, ownerIn, type Row, text, toPrompt, toRecord, toRun } from "../rows.ts";
 import { listed } from "./append.ts";
 import type { Queries, Value } from "./client.ts";
+import { MAY_RUN } from "./placement.ts";
 import { type Identity, ofSession, type Store } from "./store.ts";
 
 /** A session belongs to its home host, whether it is open there or not. `$1` is this host, `$2` its epoch. */
@@ -15,8 +16,8 @@ const HOSTED = `
     session.owner_host, session.owner_pid, session.owner_started, session.owner_host = $1 AS here,
     session.owner_epoch = $2 AS current, host.url AS host_url, home.url AS home_url,
     coalesce(host.epoch = session.owner_epoch AND host.lease_until > clock_timestamp(), false) AS host_alive,
-    coalesce(home.lease_until > clock_timestamp(), false) AS home_alive
-  FROM franca.sessions AS session
+    coalesce(home.lease_until > clock_timestamp(), false) AS home_alive, ${MAY_RUN} AS may_run
+  FROM franca.sessions AS session JOIN franca.hosts AS me ON me.id = $1
     LEFT JOIN franca.hosts AS host ON host.id = session.owner_host
     LEFT JOIN franca.hosts AS home ON home.id = session.home`;
 
@@ -38,31 +39,26 @@ type Records = Pick<
   | "runs"
 >;
 
-export interface RecordsOptions {
-  /** Whether this host may run the sessions of hosts that are gone. */
-  readonly takeOver: boolean;
-}
-
-export const records = (store: Store, options: RecordsOptions): Records => ({
-  ...sessions(store, options),
-  ...prompts(store, options),
+export const records = (store: Store): Records => ({
+  ...sessions(store),
+  ...prompts(store),
   ...runs(store),
 });
 
 type SessionRecords = Pick<Records, "create" | "list" | "find" | "claim" | "release" | "owned" | "changeSettings">;
 
-function sessions(store: Store, { takeOver }: RecordsOptions): SessionRecords {
+function sessions(store: Store): SessionRecords {
   return {
     async create({ id, settings, summary }, owner) {
       const { host, epoch } = store.holder();
       const { status, search } = listed(summary);
-      const { agent, directory = "" } = settings.create;
+      const { agent, directory = "", placement = "" } = settings.create;
       const rows = await store.write(
         `INSERT INTO franca.sessions (id, settings, summary, last, agent, directory, status, search, home,
-           owner_host, owner_epoch, owner_pid, owner_started)
-         VALUES ($1, $2, $3, 0, $4, $5, $6, $7, $8, $8, $9, $10, $11) ON CONFLICT (id) DO NOTHING RETURNING key`,
+           owner_host, owner_epoch, owner_pid, owner_started, placement)
+         VALUES ($1, $2, $3, 0, $4, $5, $6, $7, $8, $8, $9, $10, $11, $12) ON CONFLICT (id) DO NOTHING RETURNING key`,
         ...[id, JSON.stringify(settings), JSON.stringify(summary), agent, directory, status, search, host, epoch],
-        ...[owner.pid, owner.started],
+        ...[owner.pid, owner.started, placement],
       );
       if (rows.length === 0) throw sessionExists(id);
     },
@@ -70,9 +66,9 @@ function sessions(store: Store, { takeOver }: RecordsOptions): SessionRecords {
     async find(id) {
       const { host, epoch } = store.identity();
       const [row] = await store.client.read(`${HOSTED} WHERE session.id = $3`, host, epoch, id);
-      return row === undefined ? null : { ...toRecord(row), owner: hostedOwner(row) };
+      return row === undefined ? null : { ...toRecord(row), owner: hostedOwner(row), home: text(row, "home") };
     },
-    claim: (id, owner, isDead) => claim(store, { id, owner, isDead, takeOver }),
+    claim: (id, owner, isDead) => claim(store, { id, owner, isDead }),
     async release(id, owner) {
       const { host, epoch } = store.identity();
       await store.write(
@@ -86,12 +82,13 @@ function sessions(store: Store, { takeOver }: RecordsOptions): SessionRecords {
       const where = "WHERE session.owner_host IS NOT NULL AND session.id IS NOT NULL";
       const rows = await store.client.read(`${HOSTED} ${where}`, host, epoch);
       // A session that waits for its host is not for us to recover: it counts as owned.
-      return rows.map((row) => ({ id: idIn(row), owner: waiting(hostedOwner(row) ?? GONE, takeOver) }));
+      return rows.map((row) => ({ id: idIn(row), owner: waiting(hostedOwner(row) ?? GONE, row) }));
     },
     async changeSettings(id, settings) {
-      const { agent, directory = "" } = settings.create;
-      const update = "UPDATE franca.sessions SET settings = $2, agent = $3, directory = $4 WHERE id = $1 RETURNING key";
-      const rows = await store.write(update, id, JSON.stringify(settings), agent, directory);
+      const { agent, directory = "", placement = "" } = settings.create;
+      const update = `UPDATE franca.sessions SET settings = $2, agent = $3, directory = $4, placement = $5
+        WHERE id = $1 RETURNING key`;
+      const rows = await store.write(update, id, JSON.stringify(settings), agent, directory, placement);
       if (rows.length === 0) throw noSession(id);
     },
   };
@@ -109,27 +106,24 @@ function hostedOwner(row: Row): Owner | null {
   return { ...owner, host };
 }
 
-const waiting = (owner: Owner, takeOver: boolean): Owner =>
-  owner.host === undefined || takeOver ? owner : { ...owner, host: { ...owner.host, alive: true } };
+const waiting = (owner: Owner, row: Row): Owner =>
+  owner.host === undefined || row.may_run === true ? owner : { ...owner, host: { ...owner.host, alive: true } };
 
 interface Claim {
   readonly id: SessionId;
   readonly owner: Owner;
   readonly isDead: (other: Owner) => boolean;
-  readonly takeOver: boolean;
 }
 
-/** Of another host, only what is left by one that is gone, and only where this host may take over. */
-async function claim(store: Store, { id, owner, isDead, takeOver }: Claim): Promise<Owner> {
+/** Of another host, only what is left by one that is gone or drained, and only where this host may run it. */
+async function claim(store: Store, { id, owner, isDead }: Claim): Promise<Owner> {
   const { host, epoch } = store.holder();
   return store.transaction(async ({ query }) => {
     const [row] = await query(`${HOSTED} WHERE session.id = $3 FOR UPDATE OF session`, host, epoch, id);
     if (row === undefined) throw noSession(id);
-    const current = hostedOwner(row) ?? homeOwner(row, { host, epoch });
-    if (current !== null && !isOurs(current, owner)) {
-      const gone = current.host === undefined ? isDead(current) : !current.host.alive && takeOver;
-      if (!gone) return current;
-    }
+    const current = hostedOwner(row) ?? homeOwner(row);
+    const isFree = current.host === undefined ? isOurs(current, owner) || isDead(current) : row.may_run === true;
+    if (!isFree) return current;
     const update = `UPDATE franca.sessions SET home = $2, owner_host = $2, owner_epoch = $3, owner_pid = $4,
       owner_started = $5 WHERE id = $1`;
     await query(update, id, host, epoch, owner.pid, owner.started);
@@ -139,10 +133,9 @@ async function claim(store: Store, { id, owner, isDead, takeOver }: Claim): Prom
 
 const isOurs = (current: Owner, owner: Owner): boolean => current.host === undefined && isSameProcess(current, owner);
 
-/** A session that is closed and at home on another host: that host is asked. */
-function homeOwner(row: Row, { host }: Identity): Owner | null {
+/** A session that is closed: the host that it is at home on is asked. */
+function homeOwner(row: Row): Owner {
   const id = text(row, "home");
-  if (id === host) return null;
   return { ...GONE, host: { id, url: text(row, "home_url"), alive: row.home_alive === true } };
 }
 
@@ -157,18 +150,15 @@ async function ownKey({ query }: Queries, id: SessionId, { host, epoch }: Identi
   return integer(row, "key");
 }
 
-/** Prompts that this host may run: of its own sessions, and of hosts that are gone where it may take over. */
+/** Sessions that this host may run and that have prompts waiting, or no host yet; the oldest first. */
 const RUNNABLE = `
-  SELECT DISTINCT session.id FROM franca.prompts AS prompt
-    JOIN franca.sessions AS session ON session.key = prompt.session
+  SELECT session.id FROM franca.sessions AS session JOIN franca.hosts AS me ON me.id = $1
     LEFT JOIN franca.hosts AS home ON home.id = session.home
-  WHERE prompt.status = 'queued' AND session.id IS NOT NULL
-    AND (session.home = $1 OR ($2 AND coalesce(home.lease_until <= clock_timestamp(), true)))`;
+  WHERE session.id IS NOT NULL AND ${MAY_RUN} AND (session.home = '' OR session.key IN (
+    SELECT prompt.session FROM franca.prompts AS prompt WHERE prompt.status = 'queued'))
+  ORDER BY session.key`;
 
-function prompts(
-  store: Store,
-  { takeOver }: RecordsOptions,
-): Pick<Records, "addPrompt" | "dropPrompt" | "queuedPrompts" | "sessionsWithQueue"> {
+function prompts(store: Store): Pick<Records, "addPrompt" | "dropPrompt" | "queuedPrompts" | "sessionsWithQueue"> {
   return {
     async addPrompt(id, { prompt, delivery, idempotencyKey, sequence }) {
       const writer = store.holder();
@@ -200,7 +190,7 @@ function prompts(
       return (await ofSession(store, { id, select, values: [] })).map(toPrompt);
     },
     async sessionsWithQueue() {
-      return (await store.client.read(RUNNABLE, store.identity().host, takeOver)).map(idIn);
+      return (await store.client.read(RUNNABLE, store.identity().host)).map(idIn);
     },
   };
 }

@@ -149,11 +149,20 @@ CREATE INDEX commands_by_sender ON franca.commands (sender);
 ALTER TABLE franca.hosts ADD COLUMN take_over boolean NOT NULL DEFAULT false;
 `;
 
+/** `placement` is empty, `any`, `host:<id>` or `label:<label>`; `home` is empty while a session has no host. */
+const PLACEMENT = `
+ALTER TABLE franca.hosts ADD COLUMN labels jsonb NOT NULL DEFAULT '[]', ADD COLUMN max_sessions integer,
+  ADD COLUMN draining boolean NOT NULL DEFAULT false;
+ALTER TABLE franca.sessions ADD COLUMN placement text NOT NULL DEFAULT '';
+ALTER TABLE franca.commands ADD COLUMN target text;
+`;
+
 /** Steps are only ever added at the end. */
 const MIGRATIONS: readonly string[] = [
   TABLES + APPEND,
   "CREATE INDEX sessions_by_home ON franca.sessions (home)",
   COMMANDS,
+  PLACEMENT,
 ];
 
 export async function prepareDatabase(client: Client): Promise<void> {

@@ -61,7 +61,7 @@ export function openSqliteLog({ folder, durability, version, maxBytes }: SqliteO
     onLost() {},
     onElsewhere() {},
     hosts: async () => [],
-    commands: null,
+    cluster: null,
     changedElsewhere() {
       const now = store.guard(() => pragma(database, "data_version"));
       if (now === dataVersion) return false;

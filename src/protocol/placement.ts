@@ -1,0 +1,20 @@
+/** Where a session may run, when several hosts share one log. */
+import * as z from "zod";
+
+/** `any` host, the one with this id, or one with this label. */
+export const WantedPlacement = z
+  .string()
+  .regex(/^(?:any|host:.{1,128}|label:.{1,128})$/, "write any, host:<id> or label:<label>");
+export type WantedPlacement = z.infer<typeof WantedPlacement>;
+
+export const Placement = z.object({
+  /** Null: the host that it was created on, or one that may take over (`--take-over`). */
+  wanted: WantedPlacement.nullable(),
+  /** The host that it belongs to; null while it waits for its first one. */
+  host: z.string().nullable(),
+  /** Why it cannot run at the moment; null when it can. */
+  waiting: z.string().nullable(),
+});
+export type Placement = z.infer<typeof Placement>;
+
+export const MoveSession = z.strictObject({ host: z.string().min(1).max(128) });

@@ -1,0 +1,56 @@
+/** What hosts that share one log do for each other: commands that pass between them, and who may run which session. */
+import type { SessionId } from "../../protocol/ids.ts";
+import type { Placement } from "../../protocol/placement.ts";
+import type { Owner, StoredPrompt } from "./contract.ts";
+
+/** A command for a session of another host. */
+export interface StoredCommand {
+  readonly id: string;
+  readonly session: SessionId;
+  readonly name: string;
+  /** JSON. */
+  readonly body: string;
+}
+
+export interface SentCommand extends StoredCommand {
+  /** For this host, whosever the session is; null: for the session's host. */
+  readonly target: string | null;
+  /** Of a prompt: what became of it can be found out by this key when its host has ended. */
+  readonly idempotencyKey: string | null;
+}
+
+export type CommandOutcome =
+  | { readonly type: "answered"; readonly answer: string }
+  /** No host has claimed it in time, and none will. */
+  | { readonly type: "withdrawn" }
+  /** It still runs after a long time. */
+  | { readonly type: "late" }
+  /** Its host ended while it ran it, and nobody runs it again. A prompt may have been stored by then. */
+  | { readonly type: "interrupted"; readonly host: string; readonly prompt: StoredPrompt | null };
+
+/** Commands between hosts: stored before they are executed, and executed by the session's host once or not at all. */
+export interface CommandTable {
+  /** Resolves with the answer, and within a bound in any case. */
+  send(command: SentCommand): Promise<CommandOutcome>;
+  /** From now on commands for this host's sessions are claimed and executed; the result is stored as the answer. */
+  serve(execute: (command: StoredCommand) => Promise<string>): void;
+  /** Nothing more is claimed: what waits is left to the next owner. */
+  pause(): void;
+}
+
+/** The hosts of a log, as one of them sees it. */
+export interface Cluster {
+  /** This host's id. */
+  readonly self: string;
+  readonly commands: CommandTable;
+  /** Whether this host takes nothing new any more. */
+  draining(): boolean;
+  /** The host takes nothing new any more, until it starts again; false where there is no such host. */
+  drain(host: string): Promise<boolean>;
+  /** Where a session may run, and where it does; or where it would stand if it were given to nobody. */
+  placement(id: SessionId, options?: { readonly ifNobodys: boolean }): Promise<Placement>;
+  /** Whether a living host may run it. */
+  isServed(id: SessionId): Promise<boolean>;
+  /** The owner gives its session to another host; with null to whichever may run it. */
+  hand(id: SessionId, owner: Owner, to: string | null): Promise<void>;
+}
