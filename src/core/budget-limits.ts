@@ -14,7 +14,7 @@ export interface Breach {
   readonly error: ErrorInfo;
 }
 
-const scopes = ["prompt", "session", "day", "agent"] as const satisfies readonly BudgetScope[];
+export const budgetScopes = ["prompt", "session", "day", "agent"] as const satisfies readonly BudgetScope[];
 
 const limitNames = {
   cost: "costUsd",
@@ -32,7 +32,7 @@ export const limitsOf = ({ turn, policy }: MachineState, scope: BudgetScope): Bu
 /** Goes through all limits and reports what is new of them. Gives the first that does not hold. */
 export function findBreach(state: MachineState, out: MachineOutput[]): Breach | null {
   let breach: Breach | null = null;
-  for (const scope of scopes) {
+  for (const scope of budgetScopes) {
     const limits = limitsOf(state, scope);
     if (isUnlimited(limits)) continue;
     const spent = spentIn(state, scope);
@@ -44,7 +44,10 @@ export function findBreach(state: MachineState, out: MachineOutput[]): Breach | 
   return breach;
 }
 
-export const isUnlimited = (limits: BudgetLimits): boolean => Object.keys(limits).length === 0;
+export function isUnlimited(limits: BudgetLimits): boolean {
+  for (const _ in limits) return false;
+  return true;
+}
 
 interface Comparison {
   readonly scope: BudgetScope;
@@ -127,7 +130,7 @@ function amountOf(kind: BudgetKind, spent: Spent, { policy }: MachineState): num
 /** How long until the next limit of time, or the warning before it, is due; null when there is none. */
 export function timeLeft(state: MachineState): number | null {
   let left = Number.POSITIVE_INFINITY;
-  for (const scope of scopes) {
+  for (const scope of budgetScopes) {
     const { timeMs } = limitsOf(state, scope);
     if (timeMs === undefined) continue;
     const used = spentIn(state, scope).timeMs;

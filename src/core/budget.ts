@@ -1,6 +1,6 @@
 /** Budgets in the turn machine: checked as usage arrives; at the limit the turn is stopped in order. */
 import type { BudgetConfig, BudgetLimits, SessionBudget } from "../protocol/budget.ts";
-import { type Breach, findBreach, isUnlimited, limitsOf, timeLeft } from "./budget-limits.ts";
+import { type Breach, budgetScopes, findBreach, isUnlimited, limitsOf, timeLeft } from "./budget-limits.ts";
 import { defined } from "./defined.ts";
 import { finishOf } from "./finish.ts";
 import type { SessionInput } from "./input.ts";
@@ -34,8 +34,10 @@ function isSign(sign: Sign): boolean {
   }
 }
 
-const isLimited = (state: MachineState): boolean =>
-  !(["prompt", "session", "day", "agent"] as const).every((scope) => isUnlimited(limitsOf(state, scope)));
+function isLimited(state: MachineState): boolean {
+  for (const scope of budgetScopes) if (!isUnlimited(limitsOf(state, scope))) return true;
+  return false;
+}
 
 /**
  * Whether the agent would use more. A model step that called no tool may have been the last one: its answer is not

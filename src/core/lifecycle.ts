@@ -355,7 +355,7 @@ export function finishTurn(state: MachineState, out: MachineOutput[], finish: Fi
   emit(state, out, { type: "turn.ended", data }, ours(finish.rule ?? `turn.${finish.evidence}`));
   state.turn = null;
   // What is no part of a turn is not over with it.
-  state.outbox = state.outbox.filter(({ type }) => type === "ask");
+  if (state.outbox.length > 0) state.outbox = state.outbox.filter(({ type }) => type === "ask");
   if (state.capabilities.oneTurn === true && state.connection === "open") {
     state.connection = "closing";
     state.closingAt = state.at;

@@ -16,6 +16,7 @@ import {
 import { deniesQuestions, replyByRules } from "./permission-rules.ts";
 import { isInside, runsCode } from "./protected-files.ts";
 import type { PermissionReport, QuestionReport } from "./report.ts";
+import { timeText } from "./time-text.ts";
 
 const statusOf = { once: "accept", always: "accept_for_session", reject: "reject" } as const satisfies Record<
   PermissionReply,
@@ -197,8 +198,6 @@ function forget(state: MachineState, request: OpenRequest): void {
   state.requests.delete(request.key);
   state.resolved.add(request.key);
 }
-
-const timeText = (ms: number): string => new Date(ms).toISOString();
 
 const deadlineFrom = (state: MachineState): number => state.at + (state.policy.unattended.deadlineMs ?? DEADLINE_MS);
 

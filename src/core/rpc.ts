@@ -169,12 +169,19 @@ const line = <Context>({ versioned }: RpcState<Context>, rest: RpcLine): RpcLine
 /** The envelope alone: an object that is a request, a notification, a result or an error. */
 export function isRpcLine(value: unknown): value is RpcLine {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
-  const id = "id" in value ? value.id : undefined;
+  const { id, method, result, error }: Envelope = value;
   const hasId = typeof id === "string" || typeof id === "number";
   if (id !== undefined && !hasId) return false;
-  if ("method" in value) return typeof value.method === "string";
+  if (method !== undefined) return typeof method === "string";
   if (!hasId) return false;
-  return "result" in value || ("error" in value && isRpcError(value.error));
+  return result !== undefined || isRpcError(error);
+}
+
+interface Envelope {
+  readonly id?: unknown;
+  readonly method?: unknown;
+  readonly result?: unknown;
+  readonly error?: unknown;
 }
 
 const isRpcError = (value: unknown): boolean =>

@@ -12,7 +12,7 @@ import type { Drafted, MachineState } from "./machine-state.ts";
 import { type RepeatedDelta, type Repetition, repeat, repetitionOf, settleTexts } from "./repeat.ts";
 import type { Report } from "./report.ts";
 import { resumeMachine } from "./resume.ts";
-import { emptySnapshot, type Snapshot, snapshotFold } from "./snapshot.ts";
+import { applyEvent, emptySnapshot, type Snapshot } from "./snapshot.ts";
 import { advance, type StampState, stamp, startStamp } from "./stamp.ts";
 import { type MachineInput, startMachine, stepMachine, wakeAt } from "./turn.ts";
 
@@ -45,13 +45,13 @@ export interface Session {
 }
 
 export function openSession(options: SessionOptions): Session {
-  const { sessionId, adapter, policy, connected = false, foreign = false } = options;
+  const { sessionId, adapter, policy, connected = false, foreign = false, snapshot = emptySnapshot() } = options;
   const state: State = {
     adapter,
     running: adapter.open(),
-    machine: startMachine({ sessionId, adapter, policy, connected, foreign }),
+    machine: startMachine({ sessionId, adapter, policy, connected, foreign, books: snapshot.books }),
     stamp: startStamp(sessionId),
-    snapshot: options.snapshot ?? emptySnapshot(),
+    snapshot,
     lines: options.nativeLines ?? 0,
     repetition: null,
   };
@@ -222,7 +222,7 @@ function publish(state: State, work: Work, { drafted, sentLine }: { drafted: Dra
   const line = drafted.line ?? (drafted.rule?.startsWith("prompt.") === true ? (sentLine ?? work.line) : work.line);
   const event = stamp(state.stamp, drafted, { native_session_id: state.machine.native_session_id, line });
   work.events = append(work.events, event);
-  snapshotFold.step(state.snapshot, event);
+  applyEvent(state.snapshot, event);
 }
 
 const earliest = (one: number | null, other: number | null): number | null =>

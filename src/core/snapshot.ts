@@ -24,6 +24,7 @@ import { defined } from "./defined.ts";
 import type { Fold } from "./fold.ts";
 import { noUsage, STAND_IN } from "./machine-state.ts";
 import { type Books, keepBooks, startBooks } from "./spent.ts";
+import { timeOf } from "./time-text.ts";
 
 /** How many finished items a snapshot keeps; older ones are read from the log. */
 export const SNAPSHOT_ITEMS = 200;
@@ -115,11 +116,14 @@ export const emptySnapshot = (): Snapshot => ({
   removed: [],
 });
 
+const nothing: readonly never[] = [];
+
 export const snapshotFold: Fold<UniversalEvent, never, Snapshot> = {
   start: emptySnapshot,
   step(state, event) {
+    if (event.type !== "item.delta") keepBooks(state.books, event, momentOf(event));
     applyEvent(state, event);
-    return [];
+    return nothing;
   },
 };
 
@@ -130,12 +134,12 @@ export const itemsOf = (snapshot: Snapshot): Item[] =>
     return said === undefined ? item : { ...item, content: withText(item.content, said) };
   });
 
-function applyEvent(state: Snapshot, event: UniversalEvent): void {
+/** All but the books: an open session's turn machine keeps them for both. */
+export function applyEvent(state: Snapshot, event: UniversalEvent): void {
   state.sequence = event.sequence;
   state.time = event.time;
   if (state.createdAt === "") state.createdAt = event.time;
   if (event.native_session_id !== null) state.native_session_id = event.native_session_id;
-  if (event.type !== "item.delta") keepBooks(state.books, event, momentOf(event));
   switch (event.type) {
     case "item.delta":
     case "item.started":
@@ -175,7 +179,7 @@ function applyEvent(state: Snapshot, event: UniversalEvent): void {
 
 /** Only turns are timed: a time that nobody reads is not worth parsing. */
 const momentOf = ({ type, time }: UniversalEvent): number =>
-  type === "turn.started" || type === "turn.ended" ? Date.parse(time) : 0;
+  type === "turn.started" || type === "turn.ended" ? timeOf(time) : 0;
 
 type Of<Type extends UniversalEvent["type"]> = Extract<UniversalEvent, { type: Type }>;
 

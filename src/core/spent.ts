@@ -71,6 +71,7 @@ export function keepBooks(books: Books, event: Draft, at: number): void {
 }
 
 function closeTurn(books: Books): void {
+  if (books.turn === nothingSpent) return;
   books.before = addSpent(books.before, books.turn);
   books.turn = nothingSpent;
 }

@@ -4,7 +4,7 @@
 import type { Draft, Envelope, UniversalEvent } from "../protocol/events.ts";
 import { eventId, type SessionId } from "../protocol/ids.ts";
 import type { Drafted } from "./machine-state.ts";
-import { printTime, startPrinter, type TimePrinter } from "./time-text.ts";
+import { timeText } from "./time-text.ts";
 
 export interface StampState {
   readonly session: SessionId;
@@ -12,22 +12,20 @@ export interface StampState {
   /** The latest `at`, and its text: many events share a millisecond. */
   time: number;
   timeText: string;
-  readonly printer: TimePrinter;
 }
 
 export const startStamp = (session: SessionId): StampState => ({
   session,
   sequence: 0,
   time: 0,
-  timeText: new Date(0).toISOString(),
-  printer: startPrinter(),
+  timeText: timeText(0),
 });
 
 /** Time never goes back within a session. */
 export function advance(state: StampState, at: number): void {
   if (at <= state.time) return;
   state.time = at;
-  state.timeText = printTime(state.printer, at);
+  state.timeText = timeText(at);
 }
 
 export interface Place {

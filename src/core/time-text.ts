@@ -1,30 +1,28 @@
-/** Times as events have them. Events come many to a second: only the digits that change are printed, or read. */
+/**
+ * Times as events have them. Events come many to a second, and printing or parsing a whole date takes longer than all
+ * else that is done for most of them: the latest second is remembered, and only the digits that change are made.
+ */
 import { codesOf } from "./hash.ts";
 
 const SECOND = 1_000;
 const ZERO = 48;
 const EPOCH = "1970-01-01T00:00:00.000Z";
-/** Where the milliseconds stand in a time of four digits to the year. */
+/** Where the milliseconds stand in a time whose year has four digits. */
 const MS_AT = EPOCH.length - "000Z".length;
 
-/** The second that was printed last; another one is printed anew. */
-export interface TimePrinter {
-  second: number;
-  codes: number[];
-}
-
-export const startPrinter = (): TimePrinter => ({ second: 0, codes: codesOf(EPOCH) });
+const printed = { second: 0, codes: codesOf(EPOCH) };
 
 /** As `toISOString` prints it. */
-export function printTime(printer: TimePrinter, at: number): string {
+export function timeText(at: number): string {
   const second = Math.floor(at / SECOND);
-  if (second !== printer.second || printer.codes.length !== EPOCH.length) {
+  if (second !== printed.second) {
     const text = new Date(at).toISOString();
-    printer.second = second;
-    printer.codes = codesOf(text);
+    if (text.length !== EPOCH.length) return text;
+    printed.second = second;
+    printed.codes = codesOf(text);
     return text;
   }
-  const { codes } = printer;
+  const { codes } = printed;
   const ms = Math.trunc(at) - second * SECOND;
   codes[MS_AT] = ZERO + Math.trunc(ms / 100);
   codes[MS_AT + 1] = ZERO + (Math.trunc(ms / 10) % 10);
@@ -32,18 +30,29 @@ export function printTime(printer: TimePrinter, at: number): string {
   return String.fromCharCode(...codes);
 }
 
-/** The time that was read last. */
-export interface TimeReader {
-  text: string;
-  ms: number;
+const read = { text: "", ms: 0, second: 0, head: "" };
+
+/** As `Date.parse` reads it. */
+export function timeOf(text: string): number {
+  if (text === read.text) return read.ms;
+  const head = text.slice(0, MS_AT);
+  const ms = head === read.head && text.length === EPOCH.length ? read.second + msIn(text) : Date.parse(text);
+  if (!Number.isFinite(ms)) return Date.parse(text);
+  read.text = text;
+  read.ms = ms;
+  if (text.length !== EPOCH.length || head === read.head) return ms;
+  read.head = head;
+  read.second = ms - msIn(text);
+  return ms;
 }
 
-export const startReader = (): TimeReader => ({ text: "", ms: 0 });
+/** Not a number where there are other characters than digits, or another zone than UTC. */
+function msIn(text: string): number {
+  const [hundreds, tens, ones] = [digit(text, MS_AT), digit(text, MS_AT + 1), digit(text, MS_AT + 2)];
+  return text.endsWith("Z") ? hundreds * 100 + tens * 10 + ones : Number.NaN;
+}
 
-/** As `Date.parse` reads it; the events of one line have one time. */
-export function readTime(reader: TimeReader, text: string): number {
-  if (text === reader.text) return reader.ms;
-  reader.text = text;
-  reader.ms = Date.parse(text);
-  return reader.ms;
+function digit(text: string, at: number): number {
+  const value = text.charCodeAt(at) - ZERO;
+  return value >= 0 && value <= 9 ? value : Number.NaN;
 }

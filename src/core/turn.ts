@@ -29,7 +29,7 @@ import { onRelayed } from "./relay.ts";
 import type { Report } from "./report.ts";
 import { onReport } from "./reports.ts";
 import { onShellReport } from "./shell.ts";
-import { nothingSpent, startBooks } from "./spent.ts";
+import { type Books, nothingSpent, startBooks } from "./spent.ts";
 import { startUsage } from "./usage.ts";
 
 export { wakeAt } from "./clock.ts";
@@ -42,6 +42,8 @@ export interface MachineOptions {
   readonly connected: boolean;
   /** The conversation began outside. */
   readonly foreign: boolean;
+  /** Those of the session's snapshot: the machine keeps them. */
+  readonly books?: Books;
 }
 
 /** What a session's machine reads: its inputs, with native lines already translated by the adapter. */
@@ -70,7 +72,14 @@ export type MachineInput =
   | { readonly type: "heard"; readonly reports: readonly Report[]; readonly at: number; readonly host?: number | null }
   | { readonly type: "connected"; readonly folder: FolderFacts | null; readonly at: number };
 
-export function startMachine({ sessionId, adapter, policy, connected, foreign }: MachineOptions): MachineState {
+export function startMachine({
+  sessionId,
+  adapter,
+  policy,
+  connected,
+  foreign,
+  books = startBooks(),
+}: MachineOptions): MachineState {
   const { echoesPrompts, steer, shell, oneTurn = false } = adapter.capabilities;
   return {
     session: sessionId,
@@ -109,7 +118,7 @@ export function startMachine({ sessionId, adapter, policy, connected, foreign }:
     background: [],
     todos: [],
     usage: startUsage({ foreign }),
-    books: startBooks(),
+    books,
     budget: { said: new Set(), today: null, family: nothingSpent, familyBefore: nothingSpent },
     governor: startGovernor(),
   };

@@ -31,6 +31,7 @@ function noteAnswered(state: State, { user_message_uuids, origin }: ClaudeResult
     for (const uuid of user_message_uuids) state.sent.delete(uuid);
     return true;
   }
+  if (state.sent.size === 0) return true;
   const waiting = new Set(state.waiting.map(({ uuid }) => uuid));
   const unanswered = [...state.sent].some((uuid) => !waiting.has(uuid));
   if (origin?.kind !== undefined && state.namesMessages && unanswered) return false;

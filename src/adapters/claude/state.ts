@@ -163,14 +163,7 @@ export function isRepeat(state: State, { uuid, streamed }: { uuid: string | unde
 
 /** A turn is over: what is not at work in the background is forgotten. */
 export function forgetTurn(state: State): void {
-  const living = new Set([...state.background.values()].map(({ id }) => id));
-  for (const [id, { subagent }] of state.messages) {
-    if (subagent === undefined || !living.has(subagent.id)) state.messages.delete(id);
-  }
-  for (const [id, { subagent }] of state.tools) {
-    if (subagent === undefined || !living.has(subagent.id)) state.tools.delete(id);
-  }
-  for (const [call, { subagent }] of state.subagents) if (!living.has(subagent.id)) state.subagents.delete(call);
+  forgetForeground(state);
   state.working = false;
   state.streaming = null;
   state.lastWhole = null;
@@ -181,6 +174,23 @@ export function forgetTurn(state: State): void {
   state.interrupting = false;
   state.rejected = false;
   state.counted = noTokens();
+}
+
+function forgetForeground({ background, messages, tools, subagents }: State): void {
+  if (background.size === 0) {
+    messages.clear();
+    tools.clear();
+    subagents.clear();
+    return;
+  }
+  const living = new Set([...background.values()].map(({ id }) => id));
+  for (const [id, { subagent }] of messages) {
+    if (subagent === undefined || !living.has(subagent.id)) messages.delete(id);
+  }
+  for (const [id, { subagent }] of tools) {
+    if (subagent === undefined || !living.has(subagent.id)) tools.delete(id);
+  }
+  for (const [call, { subagent }] of subagents) if (!living.has(subagent.id)) subagents.delete(call);
 }
 
 /** The process is gone, and with it all that only it knew. */

@@ -41,7 +41,7 @@ export const adapter: Fold<AdapterInput<ClaudeLine>, Report | Send, State> = {
 };
 
 function onLine(state: State, line: ClaudeLine): readonly (Report | Send)[] {
-  const uuid = "uuid" in line ? line.uuid : undefined;
+  const { uuid }: { readonly type: string; readonly uuid?: string } = line;
   const streamed = line.type === "stream_event" || line.type === "stream";
   if (isRepeat(state, { uuid, streamed })) return [];
   switch (line.type) {

@@ -1,5 +1,5 @@
 /** OpenCode's sortable ids, made from the log alone: the same log gives the same ids, after every restart. */
-import { codesOf, hashBase62, hashHex, writeBase62 } from "../../core/hash.ts";
+import { codesOf, hashBase62, hashHex, hashPair, writeBase62, writeHex } from "../../core/hash.ts";
 
 export type IdPrefix = "msg" | "prt" | "evt" | "per" | "que";
 
@@ -18,11 +18,11 @@ const STAMP_DIGITS = 12;
 const REST_LENGTH = 14;
 
 /** Later ids sort after earlier ones, also when many events share a millisecond or the clock stands still. */
-export function nextId(clock: Clock, { prefix, ms, seed }: { prefix: IdPrefix; ms: number; seed: string }): string {
+export function nextId(clock: Clock, { ms, seed }: { ms: number; seed: readonly [IdPrefix, ...string[]] }): string {
   tick(clock, ms);
-  const codes = blanks[prefix];
+  const codes = blanks[seed[0]];
   writeStamp(codes, clock);
-  writeBase62(codes, `${prefix}:${seed}`, { from: STAMP_AT + STAMP_DIGITS });
+  writeBase62(codes, { from: STAMP_AT + STAMP_DIGITS, parts: seed });
   return String.fromCharCode(...codes);
 }
 
@@ -69,21 +69,12 @@ function tick(clock: Clock, ms: number): void {
   clock.count = 0;
 }
 
-const HEX = codesOf("0123456789abcdef");
-
 /** Printing 48 bits by `toString(16)` takes longer than all the rest of an id. */
 function writeStamp(codes: number[], { ms, count }: Clock): void {
   const low = ms % MS_LIMIT;
-  writeHex(codes, { from: STAMP_AT, digits: 6, value: Math.floor(low / COUNT_LIMIT) });
-  writeHex(codes, { from: STAMP_AT + 6, digits: 6, value: (low % COUNT_LIMIT) * COUNT_LIMIT + count });
-}
-
-function writeHex(codes: number[], { from, digits, value }: { from: number; digits: number; value: number }): void {
-  let rest = value;
-  for (let index = from + digits - 1; index >= from; index -= 1) {
-    codes[index] = HEX[rest & 15] ?? 0;
-    rest >>>= 4;
-  }
+  const half = STAMP_AT + STAMP_DIGITS / 2;
+  writeHex(codes, { from: STAMP_AT, to: half, value: Math.floor(low / COUNT_LIMIT) });
+  writeHex(codes, { from: half, to: STAMP_AT + STAMP_DIGITS, value: (low % COUNT_LIMIT) * COUNT_LIMIT + count });
 }
 
 /**
@@ -129,8 +120,8 @@ const slugNouns = [
 
 /** Two readable words for a session, always the same for it. */
 export function slugOf(id: string): string {
-  const hash = hashHex(id);
-  const word = slugWords[Number.parseInt(hash.slice(0, 8), 16) % slugWords.length] ?? "quiet";
-  const noun = slugNouns[Number.parseInt(hash.slice(8), 16) % slugNouns.length] ?? "brook";
+  const [high, low] = hashPair(id);
+  const word = slugWords[high % slugWords.length] ?? "quiet";
+  const noun = slugNouns[low % slugNouns.length] ?? "brook";
   return `${word}-${noun}`;
 }

@@ -63,9 +63,9 @@ export function openMessage(
   const { state, out } = rendering;
   if (conversation.user === null && conversation.prompt !== "") emitChildPrompt(rendering, { conversation, seed });
   // Where the prompt is not in the stream no user message is made up: the parent's id only has the right form.
-  const parentID = conversation.user ?? makeId(rendering, "msg", `${seed}:user`);
+  const parentID = conversation.user ?? makeId(rendering, "msg", seed, "user");
   const message: OpenMessage = {
-    id: id ?? makeId(rendering, "msg", `${seed}:assistant`),
+    id: id ?? makeId(rendering, "msg", seed, "assistant"),
     native: null,
     created: since,
     parentID,
@@ -93,12 +93,12 @@ function emitChildPrompt(
   { conversation, seed }: { conversation: Conversation; seed: string },
 ): void {
   const { state, ms, out } = rendering;
-  const id = makeId(rendering, "msg", `${seed}:prompt`);
+  const id = makeId(rendering, "msg", seed, "prompt");
   const sessionID = conversation.id;
   conversation.user = id;
   const info = describeUser(state, { conversation, id, created: ms });
   out.push({ id: eventId(rendering), type: "message.updated", properties: { sessionID, info } });
-  const part = { id: makeId(rendering, "prt", `${seed}:prompt`), sessionID, messageID: id } as const;
+  const part = { id: makeId(rendering, "prt", seed, "prompt"), sessionID, messageID: id } as const;
   out.push({
     id: eventId(rendering),
     type: "message.part.updated",
@@ -134,7 +134,7 @@ export function emitUser(
   const named = state.copying ? [] : [item.message_id, item.native_item_id];
   const kept = named.find((id) => id?.startsWith("msg_") === true) ?? null;
   if (kept !== null) follow(state.clock, kept);
-  const id = kept ?? makeId(rendering, "msg", `${item.item_id}:user`);
+  const id = kept ?? makeId(rendering, "msg", item.item_id, "user");
   const own = ownId(state, { prefix: "prt", id: item.native_item_id });
   conversation.user = id;
   noteMessage(rendering, { conversation, id, logged: item.message_id });
@@ -147,7 +147,7 @@ export function emitUser(
   const content = subtask === null ? item.content : item.content.slice(0, 1);
   for (const [index, part] of content.entries()) {
     const base = {
-      id: (index === 0 ? own : null) ?? makeId(rendering, "prt", `${item.item_id}:${index}`),
+      id: (index === 0 ? own : null) ?? makeId(rendering, "prt", item.item_id, String(index)),
       sessionID: conversation.id,
       messageID: id,
     };
@@ -208,7 +208,7 @@ export function emitFileParts(rendering: Rendering, { item, place }: { item: Ite
   for (const [index, content] of item.content.entries()) {
     const isShown = content.type === "image" || (content.type === "file_ref" && content.action === "read");
     if (!isShown) continue;
-    const id = makeId(rendering, "prt", `${item.item_id}:${index}`);
+    const id = makeId(rendering, "prt", item.item_id, String(index));
     const base = { id, sessionID, messageID: place.messageID };
     const part = filePart(content, { base, directory: state.directory });
     if (part === null) continue;
@@ -256,12 +256,12 @@ export function emitCompaction(
 ): void {
   const { state, ms, out, event } = rendering;
   const sessionID = conversation.id;
-  const id = makeId(rendering, "msg", `${event.event_id}:compaction`);
+  const id = makeId(rendering, "msg", event.event_id, "compaction");
   conversation.user = id;
   noteMessage(rendering, { conversation, id, logged: null });
   const info = describeUser(state, { conversation, id, created: ms });
   out.push({ id: eventId(rendering), type: "message.updated", properties: { sessionID, info } });
-  const part = { id: makeId(rendering, "prt", `${event.event_id}:compaction`), sessionID, messageID: id } as const;
+  const part = { id: makeId(rendering, "prt", event.event_id, "compaction"), sessionID, messageID: id } as const;
   out.push({
     id: eventId(rendering),
     type: "message.part.updated",
@@ -300,7 +300,7 @@ function writeText(
   const entry: TextEntry = {
     conversation: conversation.key,
     messageID: message.id,
-    id: own ?? makeId(rendering, "prt", `${item.item_id}:text`),
+    id: own ?? makeId(rendering, "prt", item.item_id, "text"),
     start: ms,
     type: item.content[0]?.type === "reasoning" ? "reasoning" : "text",
     begun: false,

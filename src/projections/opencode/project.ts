@@ -3,7 +3,7 @@ import { COPIED } from "../../core/copied-history.ts";
 import { defined } from "../../core/defined.ts";
 import { type Fold, unreachable } from "../../core/fold.ts";
 import { REWOUND } from "../../core/machine-state.ts";
-import { readTime } from "../../core/time-text.ts";
+import { timeOf } from "../../core/time-text.ts";
 import type { OpenCodeEvent } from "../../dialects/opencode.ts";
 import type { EventOf, MessagePlace, Revert, UniversalEvent } from "../../protocol/events.ts";
 import type { Item } from "../../protocol/items.ts";
@@ -35,6 +35,7 @@ import {
 } from "./messages.ts";
 import { askPermission, askQuestion, resolvePermission, resolveQuestion } from "./requests.ts";
 import {
+  type Conversation,
   defaultOptions,
   eventId,
   isQuiet,
@@ -52,7 +53,7 @@ import { closeResult, emitFile, emitOutput, openCall, openResult, runCall } from
 export const openCodeFold = (options: Partial<OpenCodeOptions> = {}): Fold<UniversalEvent, OpenCodeEvent, State> => ({
   start: () => start({ ...defaultOptions, ...options }),
   step(state, event) {
-    const rendering: Rendering = { state, event, ms: readTime(state.time, event.time), out: [] };
+    const rendering: Rendering = { state, event, ms: timeOf(event.time), out: [] };
     render(rendering, event);
     return rendering.out;
   },
@@ -323,13 +324,15 @@ function onUsage(rendering: Rendering, { data }: EventOf<"usage.updated">): void
   state.cost = data.session.cost_usd ?? 0;
   if (data.step === null) return;
   const { message_id: native } = data.step;
-  const owner =
-    native === undefined
-      ? undefined
-      : [...state.conversations.values()].find((conversation) => conversation.message?.native === native);
+  const owner = native === undefined ? undefined : ownerOf(state, native);
   const conversation = owner ?? rootOf(rendering);
   const message = summaryOf(state, native) ?? conversation.message;
   if (message !== null) endStep(rendering, { conversation, message, step: data.step });
+}
+
+function ownerOf({ conversations }: State, native: string): Conversation | undefined {
+  for (const conversation of conversations.values()) if (conversation.message?.native === native) return conversation;
+  return undefined;
 }
 
 /** The step that wrote a compaction's summary is the summary's, not that of the message which is open beside it. */

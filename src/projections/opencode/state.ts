@@ -1,6 +1,5 @@
 /** What the OpenCode projection remembers: plain data, bounded by what is open, never by what was said. */
 
-import { startReader, type TimeReader } from "../../core/time-text.ts";
 import type { OpenCodeEvent, OpenCodeSession, OpenCodeTokens } from "../../dialects/opencode.ts";
 import type { UniversalEvent } from "../../protocol/events.ts";
 import { type Clock, nextId, openCodeSessionId, slugOf, startClock } from "./ids.ts";
@@ -112,7 +111,6 @@ export interface ToolEntry {
 export interface State {
   readonly options: OpenCodeOptions;
   readonly clock: Clock;
-  readonly time: TimeReader;
   /** The universal session id: the seed of all ids. */
   session: string;
   agent: string;
@@ -173,7 +171,6 @@ export const noTokens: OpenCodeTokens = { input: 0, output: 0, reasoning: 0, cac
 export const start = (options: OpenCodeOptions): State => ({
   options,
   clock: startClock(),
-  time: startReader(),
   session: "",
   agent: "",
   model: null,
@@ -256,13 +253,17 @@ export function rootOf({ state, event, ms }: Rendering): Conversation {
   return root;
 }
 
-export function makeId(rendering: Rendering, prefix: "msg" | "prt" | "per" | "que", seed: string): string {
-  const { state, ms } = rendering;
-  return nextId(state.clock, { prefix, ms, seed: `${state.session}:${seed}` });
+/** `seed`: what the id is made for, by the names that the log has for it. */
+export function makeId(
+  { state, ms }: Rendering,
+  prefix: "msg" | "prt" | "per" | "que",
+  ...seed: readonly string[]
+): string {
+  return nextId(state.clock, { ms, seed: [prefix, state.session, ...seed] });
 }
 
 export function eventId({ state, event, ms, out }: Rendering): string {
-  return nextId(state.clock, { prefix: "evt", ms, seed: `${event.event_id}:${out.length}` });
+  return nextId(state.clock, { ms, seed: ["evt", event.event_id, String(out.length)] });
 }
 
 /** Sessions of the OpenCode agent carry OpenCode's own ids: these are kept. */

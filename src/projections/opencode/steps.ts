@@ -19,7 +19,7 @@ export function beginStep(
 ): void {
   emitStepEnd(rendering, { session: conversation.id, message });
   message.inStep = true;
-  const id = makeId(rendering, "prt", `${rendering.event.event_id}:step-start`);
+  const id = makeId(rendering, "prt", rendering.event.event_id, "step-start");
   const part = { id, sessionID: conversation.id, messageID: message.id, type: "step-start" } as const;
   rendering.out.push({
     id: eventId(rendering),
@@ -56,7 +56,7 @@ export function emitStepEnd(
   const { due } = message;
   if (due === null) return;
   message.due = null;
-  const id = makeId(rendering, "prt", `${rendering.event.event_id}:step-finish`);
+  const id = makeId(rendering, "prt", rendering.event.event_id, "step-finish");
   const part = { id, sessionID: session, messageID: message.id, type: "step-finish", ...due } as const;
   rendering.out.push({
     id: eventId(rendering),

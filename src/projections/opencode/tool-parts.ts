@@ -37,7 +37,7 @@ function beginTool(
     conversation: conversation.key,
     session: conversation.id,
     messageID: message.id,
-    id: ownId(state, { prefix: "prt", id: item.native_item_id }) ?? makeId(rendering, "prt", `${item.item_id}:tool`),
+    id: ownId(state, { prefix: "prt", id: item.native_item_id }) ?? makeId(rendering, "prt", item.item_id, "tool"),
     callID: call.call_id,
     tool: toolName({ name: call.name, kind: call.tool_kind }),
     native: call.name,
@@ -174,7 +174,7 @@ function finish(
   const attachments = item.content
     .filter((part) => part.type === "image")
     .flatMap((part, index) => {
-      const id = makeId(rendering, "prt", `${item.item_id}:${index}`);
+      const id = makeId(rendering, "prt", item.item_id, String(index));
       return filePart(part, { base: { ...base, id }, directory: state.directory }) ?? [];
     });
   const more = attachments.length === 0 ? {} : { attachments };

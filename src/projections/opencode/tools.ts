@@ -102,19 +102,27 @@ export function toolName({ name, kind }: { name: string; kind: ToolKind }): stri
   return byName.get(plain)?.tool ?? byKind[kind] ?? name;
 }
 
+const keyLists = new Map(
+  toolMappings.map((mapping) => [
+    mapping,
+    Object.entries(mapping.keys).map(([key, aliases]) => ({ key, names: [key, ...aliases] })),
+  ]),
+);
+const keysOf = (mapping: ToolMapping) => keyLists.get(mapping) ?? [];
+
 /** The input under OpenCode's keys; keys that have no counterpart stay as they are. */
 export function toolInput({ tool, native }: { tool: string; native: Input }): Input {
   const mapping = byTool.get(tool);
   if (mapping === undefined) return native;
   const input: Record<string, unknown> = {};
-  const taken = new Set<string>();
-  for (const [key, aliases] of Object.entries(mapping.keys)) {
-    const found = [key, ...aliases].find((alias) => native[alias] !== undefined && !taken.has(alias));
+  const taken: string[] = [];
+  for (const { key, names } of keysOf(mapping)) {
+    const found = names.find((name) => native[name] !== undefined && !taken.includes(name));
     if (found === undefined) continue;
-    taken.add(found);
+    taken.push(found);
     input[key] = native[found];
   }
-  for (const [key, value] of Object.entries(native)) if (!taken.has(key) && !(key in input)) input[key] = value;
+  for (const key of Object.keys(native)) if (!taken.includes(key) && !(key in input)) input[key] = native[key];
   return shaped({ tool, input });
 }
 
