@@ -62,13 +62,18 @@ export interface TrustQuestion {
   readonly trust: boolean;
 }
 
-/** Asks before an agent is used in a folder for the first time. No answer, or no terminal, means a restricted start. */
+/**
+ * Asks before an agent that uses what a folder brings along is used there for the first time. No answer, or no
+ * terminal, means a restricted start.
+ */
 export async function settleTrust({ door, agent, directory, trust }: TrustQuestion): Promise<void> {
   const canAsk = process.stdin.isTTY && process.stderr.isTTY;
   if ((!trust && !canAsk) || (await door.trust(directory)).trusted === true) return;
-  const { adapterFor } = await import("../adapters/index.ts");
-  if ((adapterFor(agent)?.folder ?? null) === null) return;
-  if (!trust && !(await confirmTrust(directory))) return;
+  if (!trust) {
+    const { adapterFor } = await import("../adapters/index.ts");
+    const usesFolder = (adapterFor(agent)?.folder ?? null) !== null;
+    if (!usesFolder || !(await confirmTrust(directory))) return;
+  }
   try {
     await door.addTrust(directory, { force: false });
   } catch (error) {

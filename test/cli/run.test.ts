@@ -53,6 +53,13 @@ test("--default-agent of the daemon counts for run and for OpenCode clients", as
   expect((await daemon.client.sessions()).map(({ agent }) => agent)).toEqual(["builtin", "builtin"]);
 });
 
+test("--trust means the folder, whatever the agent; what must not be trusted is refused, not ignored", async () => {
+  const home = temporaryFolder();
+  const ran = await franca(["run", "-a", "mock", "--trust", "echo hi"], { home });
+  expect([ran.code, ran.stdout]).toEqual([1, ""]);
+  expect(ran.stderr).toContain("folder for temporary files");
+});
+
 test("files go with the prompt", async () => {
   const home = temporaryFolder();
   writeFileSync(join(home, "notes.txt"), "a note");

@@ -27,8 +27,11 @@ function answer(request, response, body) {
   if (url.startsWith("/pty/pty_die")) process.exit(1);
   const [path] = url.split("?");
   const extra = { "set-cookie": "who=opencode", "x-secret": "1", link: '<a>; rel="next"', "x-next-cursor": "abc" };
-  response.writeHead(200, { "content-type": "application/json", ...extra });
-  if (path.endsWith("/connect-token")) return response.end(JSON.stringify({ ticket: "a-ticket", expires_in: 60 }));
+  const isTicket = path.endsWith("/connect-token");
+  const status = isTicket && headers["x-opencode-ticket"] !== "1" ? 403 : 200;
+  response.writeHead(status, { "content-type": "application/json", ...extra });
+  if (status === 403) return response.end(JSON.stringify({ _tag: "PtyForbiddenError", message: "no header" }));
+  if (isTicket) return response.end(JSON.stringify({ ticket: "a-ticket", expires_in: 60 }));
   if (path === "/config" || path === "/mcp") {
     const headers = { Authorization: "Bearer hunter2" };
     const lab = { apiKey: "sk-hunter2", url: "https://me:hunter2@example.org/x" };

@@ -66,7 +66,7 @@ export function openPassThrough({ sessions, logger, announce }: PassThroughOptio
         const target = { ...call, directory };
         const [method = "", path = ""] = operation.split(" ");
         const url = targetOf(target, path);
-        const answer = await ask(await server(directory), { method, url, body, logger });
+        const answer = await ask(await server(directory), { method, url, body, ticket: ticketHeader(call), logger });
         return await shown(answer, { operation, secret: rule.secret === true, tickets });
       } catch (error) {
         if (hasOwn && (hasCode(error, "folder_not_trusted") || hasCode(error, "agent_not_installed"))) return null;
@@ -96,19 +96,25 @@ interface Asking {
   readonly method: string;
   readonly url: string;
   readonly body: unknown;
+  readonly ticket: Readonly<Record<string, string>>;
   readonly logger: Logger;
 }
 
-/** Nothing of the client's headers goes along: neither who it is nor where it comes from is OpenCode's business. */
+/** By this a page says that it asks for a terminal's ticket on purpose: OpenCode gives none without it. */
+function ticketHeader({ incoming }: OpenCodeCall): Readonly<Record<string, string>> {
+  return incoming.headers["x-opencode-ticket"] === "1" ? { "x-opencode-ticket": "1" } : {};
+}
+
+/** Nothing else of the client's headers goes along: who it is and where it comes from is not OpenCode's business. */
 async function ask(
   { url: base, headers, gone }: AgentServer,
-  { method, url, body, logger }: Asking,
+  { method, url, body, ticket, logger }: Asking,
 ): Promise<Response> {
   const hasBody = method !== "GET" && body !== undefined;
   try {
     return await fetch(`${base}${url}`, {
       method,
-      headers: { ...headers, ...(hasBody ? { "content-type": "application/json" } : {}) },
+      headers: { ...headers, ...ticket, ...(hasBody ? { "content-type": "application/json" } : {}) },
       body: hasBody ? JSON.stringify(body) : null,
       redirect: "error",
       signal: AbortSignal.any([gone, AbortSignal.timeout(REQUEST_MS)]),

@@ -32,7 +32,13 @@ export interface WebApp {
 
 export async function serveWebApp(options: WebAppOptions): Promise<WebApp> {
   const server = createServer((incoming, outgoing) => answer(options, incoming, outgoing));
-  server.on("upgrade", (incoming, socket, head) => upgrade(options, { incoming, socket, head }));
+  // The server no longer counts a connection as its own once it is a WebSocket.
+  const terminals = new Set<Duplex>();
+  server.on("upgrade", (incoming, socket, head) => {
+    terminals.add(socket);
+    socket.once("close", () => terminals.delete(socket));
+    upgrade(options, { incoming, socket, head });
+  });
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
     server.listen(options.port, "127.0.0.1", resolve);
@@ -42,6 +48,7 @@ export async function serveWebApp(options: WebAppOptions): Promise<WebApp> {
     url: `http://127.0.0.1:${port}`,
     close: () =>
       new Promise((resolve) => {
+        for (const socket of terminals) socket.destroy();
         server.closeAllConnections();
         server.close(() => resolve());
       }),
@@ -106,7 +113,15 @@ function refuse(outgoing: ServerResponse, error: unknown): void {
   outgoing.writeHead(status, { "content-type": "text/plain", ...login }).end(message);
 }
 
-const passedOn = ["accept", "content-type", "content-length", "last-event-id", "x-opencode-directory", "range"];
+const passedOn = [
+  "accept",
+  "content-type",
+  "content-length",
+  "last-event-id",
+  "x-opencode-directory",
+  "x-opencode-ticket",
+  "range",
+];
 const passedBack = [
   "content-type",
   "content-length",

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { temporaryFolder } from "../../support/folders.ts";
 import { openBeside, raw } from "../../support/opencode-beside.ts";
-import { listen } from "../../support/opencode-client.ts";
+import { listen, openCodeApi } from "../../support/opencode-client.ts";
 
 test("the operation, its parameters and its body reach OpenCode; who asked and from where do not", async () => {
   const { daemon, headers, directory } = await openBeside();
@@ -176,10 +176,15 @@ describe("a WebSocket", () => {
   });
 
   test("passes once with a ticket that was given to somebody with the token", async () => {
-    const { daemon, api, directory } = await openBeside();
+    const { daemon, api, directory, headers } = await openBeside();
     const path = `/opencode/pty/pty_1/connect?ticket=a-ticket&directory=${encodeURIComponent(directory)}`;
     expect(await raw(daemon.url, upgrade(path, []))).toMatch(/^HTTP\/1\.1 401 /);
-    await api.post("/pty/pty_1/connect-token", {});
+    // Only for who says, by a header, that it is what he wants.
+    expect((await api.post("/pty/pty_1/connect-token", {})).status).toBe(403);
+    expect(await raw(daemon.url, upgrade(path, []))).toMatch(/^HTTP\/1\.1 401 /);
+    const asking = { directory, headers: { ...headers, "x-opencode-ticket": "1" } };
+    const { status } = await openCodeApi(`${daemon.url}/opencode`, asking).post("/pty/pty_1/connect-token", {});
+    expect(status).toBe(200);
     expect(await raw(daemon.url, upgrade(path, []), /\}\n/)).toMatch(/^HTTP\/1\.1 101 /);
     expect(await raw(daemon.url, upgrade(path, []))).toMatch(/^HTTP\/1\.1 401 /);
   });

@@ -51,3 +51,23 @@ test("a Host that is not ours, and a WebSocket without the password, are refused
   const socket = ["GET /pty/pty_1/connect HTTP/1.1", "Host: 127.0.0.1", "Connection: Upgrade", "Upgrade: websocket"];
   expect(await raw(url, socket)).toMatch(/^HTTP\/1\.1 401 /);
 });
+
+test("what holds a WebSocket open does not keep the port open", async () => {
+  const api = createServer();
+  api.on("upgrade", (_, socket) => {
+    socket.on("error", () => socket.destroy());
+    socket.write("HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n");
+  });
+  await new Promise<void>((resolve) => api.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void api.close());
+  const at = api.address();
+  const origin = {
+    url: `http://127.0.0.1:${at === null || typeof at === "string" ? 0 : at.port}`,
+    authorization: null,
+  };
+  const web = await serveWebApp({ page: origin, api: origin, password: PASSWORD, port: 0 });
+  const lines = ["GET /pty/pty_1/connect HTTP/1.1", "Host: 127.0.0.1", "Connection: Upgrade", "Upgrade: websocket"];
+  expect(await raw(web.url, [...lines, `Authorization: ${login}`])).toMatch(/^HTTP\/1\.1 101 /);
+  await web.close();
+  await expect(fetch(web.url)).rejects.toThrow();
+});
