@@ -1,7 +1,9 @@
 /** The clock of a session: whatever the system's clock does, it goes forward. */
 import fc from "fast-check";
-import { expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { openClock } from "../../src/runtime/session/clock.ts";
+import { openWakeTimer } from "../../src/runtime/session/wake-timer.ts";
+import { realSystem } from "../../src/runtime/system.ts";
 
 function fakeClocks(wall: number) {
   const time = { wall, elapsed: 0 };
@@ -52,4 +54,62 @@ test("it never goes back, and advances by at least what has passed", () => {
       }
     }),
   );
+});
+
+describe("a wake-up", () => {
+  function openTimer() {
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
+    const { clocks, jump } = fakeClocks(1_000_000);
+    const passed = performance.now();
+    const elapsed = () => performance.now() - passed;
+    const clock = openClock(0, { wall: () => clocks.wall() + elapsed(), elapsed });
+    const woken: number[] = [];
+    return {
+      clock,
+      timer: openWakeTimer({ clock, system: realSystem, wake: (at) => void woken.push(at) }),
+      woken,
+      jump,
+    };
+  }
+  const HOUR_MS = 3_600_000;
+
+  test("that is asked for after the clock was set ahead comes when it is due, whatever was waited for before", () => {
+    const { clock, timer, woken, jump } = openTimer();
+    timer.set(clock.now() + HOUR_MS / 2);
+    jump(37 * HOUR_MS);
+    timer.set(clock.now() + 2_000);
+    vi.advanceTimersByTime(1_999);
+    expect(woken).toEqual([]);
+    vi.advanceTimersByTime(1);
+    expect(woken).toEqual([clock.now()]);
+  });
+
+  test("that was asked for before keeps its length", () => {
+    const { clock, timer, woken, jump } = openTimer();
+    const at = clock.now() + HOUR_MS / 2;
+    timer.set(at);
+    jump(37 * HOUR_MS);
+    timer.set(at);
+    vi.advanceTimersByTime(HOUR_MS / 2 - 1);
+    expect(woken).toEqual([]);
+    vi.advanceTimersByTime(1);
+    expect(woken).toHaveLength(1);
+  });
+
+  test("that only moves later leaves the timer as it is, and one beyond what a timer can wait is set again", () => {
+    const { clock, timer, woken } = openTimer();
+    timer.set(clock.now() + 1_000);
+    timer.set(clock.now() + 5_000);
+    timer.set(null);
+    vi.advanceTimersByTime(1_000);
+    expect(woken).toHaveLength(1);
+    timer.set(clock.now() + 30 * 24 * HOUR_MS);
+    vi.advanceTimersByTime(25 * 24 * HOUR_MS);
+    expect(woken).toHaveLength(2);
+    timer.set(clock.now() + 1_000);
+    timer.cancel();
+    vi.advanceTimersByTime(HOUR_MS);
+    expect(woken).toHaveLength(2);
+  });
 });

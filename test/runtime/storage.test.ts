@@ -1,5 +1,5 @@
 /** A log that cannot be written: a clear error, nothing acknowledged is lost, and it works again afterwards. */
-import { writeFileSync } from "node:fs";
+import { rmSync, writeFileSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -104,12 +104,16 @@ onTmpfs("a real disk (needs the right to mount)", () => {
       );
     }
     const published = await wholeLog(opened, id);
-    await rm(ballast);
+    rmSync(ballast);
+    // There is room again, but the session has not tried yet: what is acknowledged now runs too.
+    const next = await opened.prompt(id, { text: "say hello" });
     const ended = await until(opened, id, { type: "turn.ended", after: sequence });
     expect(ended.data.reason).toBe("completed");
     const log = await wholeLog(opened, id);
     expect(log.slice(0, published.length)).toEqual(published);
-    expect(count(log, "item.delta")).toBe(6_000);
+    expect(count(log.slice(0, ended.sequence), "item.delta")).toBe(6_000);
+    const started = await until(opened, id, { type: "turn.started", after: ended.sequence });
+    expect(started.data.prompt_id).toBe(next.promptId);
   });
 
   test("that is read-only: it refuses to start and says so", async () => {

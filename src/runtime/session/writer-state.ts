@@ -10,6 +10,7 @@ import type { System, Timer } from "../system.ts";
 import { openClock, type SessionClock } from "./clock.ts";
 import { type Origin, type RecordState, startRecordState } from "./record.ts";
 import type { StepScheduler } from "./step-scheduler.ts";
+import type { WakeTimer } from "./wake-timer.ts";
 
 export interface WriterOptions {
   readonly id: SessionId;
@@ -79,8 +80,8 @@ export interface WriterState extends WriterOptions {
   storageError: ApiError | null;
   retries: number;
   retryTimer: Timer | null;
-  wakeTimer: Timer | null;
-  wakeTime: number;
+  /** Null until the writer is open. */
+  wakeTimer: WakeTimer | null;
   readonly flushWaiters: Waiter[];
   /** Who waits for the group that is being stored. */
   readonly storedWaiters: Waiter[];
@@ -118,7 +119,6 @@ export function startWriterState(options: WriterOptions): WriterState {
     retries: 0,
     retryTimer: null,
     wakeTimer: null,
-    wakeTime: Number.POSITIVE_INFINITY,
     flushWaiters: [],
     storedWaiters: [],
     closed: false,

@@ -11,6 +11,7 @@ import type { Append } from "../log/contract.ts";
 import { openRecorder } from "./record.ts";
 import { type Stepping, stepInput, stepLines } from "./step-entry.ts";
 import type { StepJob } from "./step-scheduler.ts";
+import { openWakeTimer } from "./wake-timer.ts";
 import { entryFromAgent, redactInput, type UntimedInput } from "./writer-inputs.ts";
 import {
   type Entry,
@@ -35,8 +36,6 @@ const LONGEST_GATHER_MS = 8;
 const GATHERED_BYTES = 512 * 1024;
 const BEHIND_BYTES = 1024 * 1024;
 const CAUGHT_UP_BYTES = 512 * 1024;
-/** Timers cannot wait longer; a later wake-up is set again. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 export interface Writer {
   readonly feed: (input: UntimedInput) => void;
@@ -79,7 +78,13 @@ export function openWriter(options: WriterOptions): Writer {
       reject(state.storageError);
       if (isPrompt(entry)) push({ ...entry, done: null });
     });
-  scheduleWake(state, push);
+  const wakeTimer = openWakeTimer({
+    clock: state.clock,
+    system: state.system,
+    wake: (at) => push({ input: { type: "tick", at }, origin: null, size: 0, check: null, done: null }),
+  });
+  state.wakeTimer = wakeTimer;
+  wakeTimer.set(state.session.wakeAt());
   return {
     feed: (input) => push({ input: timed(input), origin: null, size: 0, check: null, done: null }),
     receive(heard) {
@@ -99,7 +104,7 @@ export function openWriter(options: WriterOptions): Writer {
       state.closedBy = why;
       for (const entry of state.queue.splice(0)) if (!isLines(entry)) entry.done?.reject(why);
       rejectWaiters(state, why);
-      state.wakeTimer?.cancel();
+      wakeTimer.cancel();
       state.gatherTimer?.cancel();
       state.retryTimer?.cancel();
     },
@@ -224,10 +229,7 @@ function onGroupStored(state: WriterState, { effects, done, job }: StoredGroup):
   for (const { resolve } of done) resolve();
   state.busy = false;
   for (const { resolve } of state.storedWaiters.splice(0)) resolve();
-  scheduleWake(state, (entry) => {
-    state.queue.push(entry);
-    state.scheduler.schedule(job);
-  });
+  if (!state.closed) state.wakeTimer?.set(state.session.wakeAt());
   if (state.behind && state.queued <= CAUGHT_UP_BYTES) {
     state.behind = false;
     state.resume();
@@ -236,20 +238,4 @@ function onGroupStored(state: WriterState, { effects, done, job }: StoredGroup):
     scheduleStep(state, { job, onlyLines: state.queue.every(isOfAgent) });
   } else for (const { resolve } of state.flushWaiters.splice(0)) resolve();
   state.onStored();
-}
-
-/** One timer per session. It stays as it is when the wake-up only moves later, which happens with every line. */
-function scheduleWake(state: WriterState, push: (entry: Entry) => void): void {
-  const at = state.session.wakeAt();
-  if (state.closed || at === null || at >= state.wakeTime) return;
-  state.wakeTimer?.cancel();
-  state.wakeTime = at;
-  const wake = (): void => {
-    state.wakeTimer = null;
-    state.wakeTime = Number.POSITIVE_INFINITY;
-    const input = { type: "tick" as const, at: state.clock.now() };
-    push({ input, origin: null, size: 0, check: null, done: null });
-  };
-  const delay = Math.min(Math.max(0, at - state.clock.now()), LONGEST_TIMER_MS);
-  state.wakeTimer = state.system.after(delay, wake, { background: true });
 }
