@@ -1,6 +1,6 @@
 /** Finding agents' programs, and installing one with an npm of the test's own. */
 import { execFile } from "node:child_process";
-import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
@@ -125,4 +125,19 @@ test.each(
 )("$agent is tested with the version that is installed", async ({ agent, package: name, version }) => {
   const { stdout } = await promisify(execFile)(process.execPath, ["scripts/tools.js", "--versions"], { cwd: root });
   expect(JSON.parse(stdout)[agent]).toEqual({ package: name, version });
+});
+
+test("a program that does not say its version, and does not obey, is killed when Franca closes", async () => {
+  const said = join(folder, "pid");
+  program(
+    "path/acme",
+    `trap '' TERM INT\n/bin/echo $$ > ${said}.new; /bin/mv ${said}.new ${said}\nexec /bin/sleep 600`,
+  );
+  const opened = binaries();
+  const described = opened.describe(acme);
+  await vi.waitFor(() => expect(existsSync(said)).toBe(true), { timeout: 20_000 });
+  opened.close();
+  expect(await described).toMatchObject({ id: "acme", installed: true });
+  const pid = Number(readFileSync(said, "utf8"));
+  await vi.waitFor(() => expect(() => process.kill(pid, 0)).toThrow(), { timeout: 20_000 });
 });

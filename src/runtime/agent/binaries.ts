@@ -40,6 +40,8 @@ export interface Binaries {
   readonly install: (adapter: Adapter, options: InstallOptions) => Promise<void>;
   /** Removes what `install` installed; a program of the user's own stays. */
   readonly uninstall: (adapter: Adapter) => void;
+  /** Ends programs that have not said their version yet. */
+  readonly close: () => void;
 }
 
 export interface InstallOptions {
@@ -49,6 +51,7 @@ export interface InstallOptions {
 
 export function openBinaries(options: BinariesOptions): Binaries {
   const versions = new Map<string, Promise<string | null>>();
+  const closing = new AbortController();
   const find = (adapter: Adapter): string | null =>
     adapter.binary === null ? null : findBinary(adapter.binary, { ...options, agent: adapter.agent });
   const environment = ({ ownsVariable }: Adapter): Readonly<Record<string, string>> =>
@@ -67,7 +70,9 @@ export function openBinaries(options: BinariesOptions): Binaries {
     }),
     async describe(adapter) {
       const path = find(adapter);
-      const version = path === null ? null : await known(versions, path, () => askVersion(path, adapter, environment));
+      const ask = (program: string) =>
+        askVersion(program, adapter, { env: environment(adapter), signal: closing.signal });
+      const version = path === null ? null : await known(versions, path, () => ask(path));
       return {
         id: adapter.agent,
         name: adapter.name,
@@ -80,6 +85,7 @@ export function openBinaries(options: BinariesOptions): Binaries {
     },
     uninstall: (adapter) => uninstall(adapter, { ...options, found: find(adapter) }),
     install: (adapter, asked) => install(adapter, { ...options, ...asked }),
+    close: () => closing.abort(),
   };
 }
 
@@ -126,10 +132,10 @@ function known(versions: Map<string, Promise<string | null>>, path: string, ask:
 async function askVersion(
   path: string,
   adapter: Adapter,
-  environmentOf: Binaries["environment"],
+  { env, signal }: Required<Pick<Running, "env" | "signal">>,
 ): Promise<string | null> {
   const args = adapter.binary?.versionArgs ?? [];
-  const { code, output } = await runProgram(path, { args, env: environmentOf(adapter), timeoutMs: VERSION_MS });
+  const { code, output } = await runProgram(path, { args, env, signal, timeoutMs: VERSION_MS });
   return code === 0 ? (/\d+\.\d+[\w.+-]*/.exec(output)?.[0] ?? null) : null;
 }
 
@@ -185,11 +191,20 @@ interface Running {
   readonly cwd?: string;
   readonly env?: Readonly<Record<string, string>>;
   readonly timeoutMs: number;
+  readonly signal?: AbortSignal;
 }
 
-function runProgram(command: string, { args, cwd, env, timeoutMs }: Running) {
+/** It is killed at its time, and not asked to end: one that hangs may be deaf to that too. */
+function runProgram(command: string, { args, cwd, env, timeoutMs, signal }: Running) {
   return new Promise<{ code: number | null; output: string }>((resolve) => {
-    const child = spawn(command, args, { cwd, env, stdio: ["ignore", "pipe", "pipe"], timeout: timeoutMs });
+    const child = spawn(command, args, {
+      cwd,
+      env,
+      stdio: ["ignore", "pipe", "pipe"],
+      timeout: timeoutMs,
+      killSignal: "SIGKILL",
+      ...defined({ signal }),
+    });
     let output = "";
     const keep = (chunk: Buffer): void => {
       output = (output + chunk.toString("utf8")).slice(-OUTPUT_LIMIT);
@@ -197,6 +212,12 @@ function runProgram(command: string, { args, cwd, env, timeoutMs }: Running) {
     child.stdout.on("data", keep);
     child.stderr.on("data", keep);
     child.once("error", (error) => resolve({ code: null, output: error.message }));
+    // What it started may still hold its pipes.
+    child.once("exit", (_code, killed) => {
+      if (killed === null) return;
+      child.stdout.destroy();
+      child.stderr.destroy();
+    });
     child.once("close", (code) => resolve({ code, output }));
   });
 }

@@ -77,7 +77,16 @@ function print(path: string, { args, environment, directory, signal }: Printing)
     const child = execFile(
       path,
       [...args],
-      { env: environment, cwd: directory, signal, timeout: PRINT_MS, maxBuffer: PRINT_BYTES, encoding: "utf8" },
+      {
+        env: environment,
+        cwd: directory,
+        signal,
+        timeout: PRINT_MS,
+        // One that hangs may be deaf to a request to end.
+        killSignal: "SIGKILL",
+        maxBuffer: PRINT_BYTES,
+        encoding: "utf8",
+      },
       (error, output) => (error === null ? resolve(output) : reject(error)),
     );
     child.stdin?.end();

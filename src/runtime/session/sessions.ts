@@ -74,6 +74,7 @@ async function close(table: OpenSessions, timer: Timer | null): Promise<void> {
   runtime.stopped.abort();
   timer?.cancel();
   runtime.models.close();
+  runtime.binaries.close();
   await stopAll(table);
   runtime.guard.close();
   runtime.tail.close();
