@@ -1,6 +1,6 @@
 /** What must hold after a plan, whatever went wrong in it. Pure: what was seen in, violations out. */
 import type { UniversalEvent } from "../../src/protocol/events.ts";
-import { lint, universal } from "../../src/server/rules.ts";
+import { lint, rulesFor, universal } from "../../src/server/rules.ts";
 import type { Received } from "./client.ts";
 
 export const promises = [
@@ -55,6 +55,37 @@ export function checkClient(
   if (last !== stored.size) found.push({ promise: "lost", what: `${name}: has ${last} of ${stored.size}` });
   return found;
 }
+
+interface Rendered {
+  /** Turns that have ended. */
+  readonly ends: number;
+  readonly cut: readonly Received[];
+  readonly whole: readonly Received[];
+}
+
+/**
+ * A session in OpenCode's language: by that language's rules, idle once per turn, and the same for a client that was
+ * cut on the way as for one that reads everything at once.
+ */
+export function checkRendered(name: string, { ends, cut, whole }: Rendered): Violation[] {
+  const rules = rulesFor("opencode");
+  const events = whole.map(({ data }): unknown => JSON.parse(data));
+  const found: Violation[] = (rules === null ? [] : lint(rules, events)).map((broken) => ({
+    promise: "rules",
+    what: `${name}: ${JSON.stringify(broken)}`,
+  }));
+  const idle = countIdle(whole);
+  if (idle !== ends) found.push({ promise: "rules", what: `${name}: idle ${idle} times after ${ends} turns` });
+  if (cut.length !== whole.length) {
+    found.push({ promise: "lost", what: `${name}: ${cut.length} of ${whole.length} after cuts` });
+  }
+  const at = whole.findIndex(({ data }, index) => index < cut.length && cut[index]?.data !== data);
+  if (at >= 0) found.push({ promise: "changed", what: `${name}: ${at}: ${cut[at]?.data.slice(0, 200)}` });
+  return found;
+}
+
+export const countIdle = (received: readonly Received[]): number =>
+  received.filter(({ data }) => /"type":"session\.idle"/.test(data)).length;
 
 /** Every acknowledged prompt began exactly one turn. */
 export function checkPrompts(

@@ -5,10 +5,13 @@ import { setTimeout as after } from "node:timers/promises";
 import { openParser } from "../../src/sdk/sse.ts";
 
 export interface FaultClient {
+  readonly path: string;
   /** What was received, in order: the cursor and the event as it came. */
   readonly received: readonly Received[];
   /** Ends the connection after so many more bytes, wherever that is; the client comes back by itself. */
   readonly cutAfter: (bytes: number) => void;
+  /** How often that has happened. */
+  readonly cuts: () => number;
   readonly close: () => void;
 }
 
@@ -31,9 +34,12 @@ export function openClient({ url, path, onEvent }: ClientOptions): FaultClient {
   let budget = Number.POSITIVE_INFINITY;
   let cursor: string | null = null;
   let isOpen = true;
+  let cuts = 0;
 
   const read = (response: IncomingMessage, again: () => void): void => {
     const parse = openParser();
+    // Frames without an id belong to the event of the next one that has an id.
+    let frames: string[] = [];
     const decoder = new StringDecoder("utf8");
     if (response.statusCode !== 200) {
       response.resume();
@@ -48,12 +54,15 @@ export function openClient({ url, path, onEvent }: ClientOptions): FaultClient {
       // A cut may fall inside a character: what follows it is never read on this connection.
       for (const { id, data } of parse(decoder.write(taken))) {
         if (id !== null) cursor = id;
-        if (id === null || data === null) continue;
-        received.push({ cursor: id, data });
+        if (data !== null) frames.push(data);
+        if (id === null || frames.length === 0) continue;
+        for (const frame of frames) received.push({ cursor: id, data: frame });
+        frames = [];
         onEvent();
       }
       if (budget > 0) return;
       budget = Number.POSITIVE_INFINITY;
+      cuts += 1;
       response.destroy();
     });
     response.on("error", () => {});
@@ -73,7 +82,9 @@ export function openClient({ url, path, onEvent }: ClientOptions): FaultClient {
   };
   connect();
   return {
+    path,
     received,
+    cuts: () => cuts,
     cutAfter: (bytes) => {
       budget = bytes;
     },

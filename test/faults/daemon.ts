@@ -1,7 +1,17 @@
 /** The daemon under test: the built program as a process of its own, with fake agents on its path. */
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -14,12 +24,14 @@ export interface DaemonHost {
   url(): string;
   readonly isRunning: () => boolean;
   readonly start: () => Promise<void>;
-  /** Resolves with the exit code when it is gone; null after a signal. */
-  readonly stop: (signal: "SIGKILL" | "SIGTERM") => Promise<number | null>;
+  /** Resolves with the exit code when it is gone; null after a signal. Twice: a second signal while it stops. */
+  readonly stop: (signal: "SIGKILL" | "SIGTERM", options?: { readonly twice: boolean }) => Promise<number | null>;
   readonly setFaults: (faults: Partial<Faults>) => void;
   /** False where this user may not mount a file system that can be filled. */
   readonly fillDisk: () => boolean;
   readonly freeDisk: () => void;
+  /** The folder's file system is mounted again; only while nobody has a file of it open. False where it cannot be. */
+  readonly setMountWritable: (isWritable: boolean) => boolean;
   /** Open files and memory (MiB), where the system has /proc. */
   readonly resources: () => Resources | null;
   readonly errors: () => string;
@@ -29,6 +41,7 @@ export interface DaemonHost {
 export interface Faults {
   readonly commitDelayMs: number;
   readonly clockOffsetMs: number;
+  readonly readOnly: boolean;
 }
 
 export interface Resources {
@@ -42,14 +55,27 @@ export interface HostOptions {
   readonly project: string;
   /** bin/franca.js of another build than the project's. */
   readonly program?: string;
+  /** How large the disk is that can be filled. */
+  readonly diskMebibytes?: number;
+  /** A data folder to begin with. */
+  readonly dataFrom?: string;
 }
 
 const START_MS = 20_000;
 const STOP_MS = 20_000;
-const DISK = "96m";
+/** A person who presses twice. */
+const AGAIN_MS = 30;
+const DISK_MEBIBYTES = 96;
 const MEBIBYTE = 1024 * 1024;
 
-export function openHost({ bundle, project, program = join(project, "bin", "franca.js") }: HostOptions): DaemonHost {
+export function openHost(options: HostOptions): DaemonHost {
+  const {
+    bundle,
+    project,
+    program = join(project, "bin", "franca.js"),
+    dataFrom,
+    diskMebibytes = DISK_MEBIBYTES,
+  } = options;
   const folder = mkdtempSync(join(tmpdir(), "franca-faults-"));
   const data = join(folder, "data");
   const faultsFile = join(folder, "faults.json");
@@ -63,8 +89,10 @@ export function openHost({ bundle, project, program = join(project, "bin", "fran
   const config = { acpCommand: join(folder, "acp"), trustedFolders: [folder] };
   mkdirSync(join(folder, "config", "franca"), { recursive: true });
   writeFileSync(join(folder, "config", "franca", "franca.config.json"), JSON.stringify(config));
-  const isMounted = mount(["-t", "tmpfs", "-o", `size=${DISK},mode=700`, "tmpfs", data]);
-  let faults: Faults = { commitDelayMs: 0, clockOffsetMs: 0 };
+  const size = diskMebibytes + (dataFrom === undefined ? 0 : mebibytesIn(dataFrom));
+  const isMounted = mount(["-t", "tmpfs", "-o", `size=${size}m,mode=700`, "tmpfs", data]);
+  if (dataFrom !== undefined) cpSync(dataFrom, data, { recursive: true });
+  let faults: Faults = { commitDelayMs: 0, clockOffsetMs: 0, readOnly: false };
   let port = "0";
   let url = "";
   let child: ChildProcess | null = null;
@@ -102,10 +130,11 @@ export function openHost({ bundle, project, program = join(project, "bin", "fran
     port = new URL(url).port;
   };
 
-  const stop = async (signal: "SIGKILL" | "SIGTERM"): Promise<number | null> => {
+  const stop: DaemonHost["stop"] = async (signal, { twice } = { twice: false }) => {
     if (child === null || !isRunning()) return null;
     const gone = once(child, "exit");
     child.kill(signal);
+    if (twice) await after(AGAIN_MS).then(() => child?.kill(signal));
     const late = after(STOP_MS, "late", { ref: false });
     if ((await Promise.race([gone, late])) === "late") {
       child.kill("SIGKILL");
@@ -128,6 +157,7 @@ export function openHost({ bundle, project, program = join(project, "bin", "fran
       return isMounted;
     },
     freeDisk: () => rmSync(ballast, { force: true }),
+    setMountWritable: (isWritable) => isMounted && mount(["-o", `remount,${isWritable ? "rw" : "ro"}`, data]),
     resources: () => (child?.pid === undefined ? null : resourcesOf(child.pid)),
     errors: () => errors,
     remove: () => {
@@ -139,6 +169,9 @@ export function openHost({ bundle, project, program = join(project, "bin", "fran
 
 const mount = (args: readonly string[]): boolean =>
   process.getuid?.() === 0 && spawnSync("mount", args, { stdio: "ignore" }).status === 0;
+
+const mebibytesIn = (folder: string): number =>
+  Math.ceil(readdirSync(folder).reduce((sum, name) => sum + statSync(join(folder, name)).size, 0) / MEBIBYTE);
 
 /** Until nothing fits any more, in ever smaller pieces. */
 function fill(file: string): void {

@@ -1,26 +1,28 @@
 /** Carries out one plan against a real daemon and reports which promises it broke. */
-import { mkdirSync, readdirSync, readFileSync, readlinkSync, statSync, truncateSync } from "node:fs";
+import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as after } from "node:timers/promises";
 import type { UniversalEvent } from "../../src/protocol/events.ts";
-import { blob, integer } from "../../src/runtime/log/rows.ts";
-import { openDatabase } from "../../src/runtime/log/sqlite/database.ts";
-import { type Client, connect, type Session } from "../../src/sdk/index.ts";
+import { type Client, connect } from "../../src/sdk/index.ts";
 import { killIfAlive } from "../support/processes.ts";
+import { agentsOf, GONE_MS, harm, isLast, type Last, leave, processesIn, readLog, storedOf } from "./aftermath.ts";
 import { promptFor } from "./agents/prompts.ts";
-import { bodyOf, checkClient, checkDamaged, checkLog, checkPrompts, type Violation } from "./checks.ts";
+import { checkClient, checkLog, checkPrompts, checkRendered, countIdle, type Violation } from "./checks.ts";
 import { type FaultClient, openClient, openSleeper } from "./client.ts";
 import { type DaemonHost, type HostOptions, openHost, type Resources } from "./daemon.ts";
+import { addFigures, type Figures, noFigures } from "./figures.ts";
 import type { Plan, Step } from "./plan.ts";
+import type { StoredSessions } from "./stored.ts";
 
 const SETTLE_MS = 60_000;
 /** An agent that has said nothing for so long is stopped, so that the plan ends. */
 const SILENCE_MS = 1_200;
-const GONE_MS = 15_000;
 const SLOW_COMMIT_MS = 30;
 const RETRY_MS = 40;
-const MORE_FILES = 12;
-const MORE_MEMORY = 300;
+/** Sessions of a plan that have a client which never reads, and one that reads in another language. */
+const WATCHED = 3;
+/** How many sessions are made or asked about at once. */
+const BATCH = 20;
 
 interface World {
   readonly host: DaemonHost;
@@ -30,18 +32,31 @@ interface World {
   readonly clients: FaultClient[];
   readonly sending: Promise<void>[];
   readonly acknowledged: Map<string, string[]>;
+  readonly baseline: Resources | null;
+  readonly figures: Figures;
+  /** What broke a promise on the way. */
+  readonly found: Violation[];
+  isReadOnly: boolean;
   seen: number;
   sent: number;
-  baseline: Resources | null;
 }
 
-export interface RunOptions extends HostOptions {
+export interface RunOptions extends Omit<HostOptions, "dataFrom"> {
   /** How long prompts may take to be acknowledged and sessions to come to rest. */
   readonly settleMs?: number;
+  /** The data folder of plans with many sessions on the disk. */
+  readonly stored: () => Promise<StoredSessions>;
 }
 
-export async function runPlan(plan: Plan, { settleMs = SETTLE_MS, ...options }: RunOptions): Promise<Violation[]> {
-  const host = openHost(options);
+export interface Outcome {
+  readonly found: readonly Violation[];
+  readonly figures: Figures;
+}
+
+export async function runPlan(plan: Plan, options: RunOptions): Promise<Outcome> {
+  const { settleMs = SETTLE_MS, stored: openStored, ...hostOptions } = options;
+  const stored = plan.scale === "stored" ? await openStored() : null;
+  const host = openHost(stored === null ? hostOptions : { ...hostOptions, dataFrom: stored.folder });
   try {
     await host.start();
     const names = plan.sessions.map((_, index) => `s${index}`);
@@ -53,11 +68,15 @@ export async function runPlan(plan: Plan, { settleMs = SETTLE_MS, ...options }: 
       clients: [],
       sending: [],
       acknowledged: new Map(names.map((name) => [name, []])),
+      baseline: host.resources(),
+      figures: noFigures(),
+      found: [],
+      isReadOnly: false,
       seen: 0,
       sent: 0,
-      baseline: host.resources(),
     };
-    return await carryOut(world, plan);
+    await carryOut(world, plan, stored);
+    return world;
   } catch (error) {
     const said = host.errors().trim();
     throw new Error(said === "" ? String(error) : `${String(error)} The daemon wrote: ${said.slice(-2_000)}`, {
@@ -70,74 +89,106 @@ export async function runPlan(plan: Plan, { settleMs = SETTLE_MS, ...options }: 
   }
 }
 
-async function carryOut(world: World, plan: Plan): Promise<Violation[]> {
-  const { host, names } = world;
-  for (const [index, agent] of plan.sessions.entries()) {
+async function carryOut(world: World, plan: Plan, stored: StoredSessions | null): Promise<void> {
+  const { host, names, found, figures } = world;
+  await inBatches([...plan.sessions.entries()], async ([index, agent]) => {
     const directory = join(host.folder, `work${index}`);
     mkdirSync(directory);
     await world.client().create({ id: `s${index}`, agent, directory });
-  }
-  const open = (name: string) =>
-    openClient({
-      url: host.url,
-      path: `/v1/sessions/${name}/events/sse`,
-      onEvent: () => {
-        world.seen += 1;
-      },
-    });
-  const byName = names.map((name) => ({ name, clients: Array.from({ length: plan.clients }, () => open(name)) }));
-  world.clients.push(...byName.flatMap(({ clients }) => clients));
-  const sleepers = names.map((name) => openSleeper(`${host.url()}/v1/sessions/${name}/events/sse`));
+  });
+  const followed = openClients(world, plan);
+  const sleepers = names.slice(0, WATCHED).map((name) => openSleeper(`${host.url()}${pathOf(name)}`));
   try {
     const last = plan.steps.filter(isLast);
     for (const step of plan.steps) if (!isLast(step)) await perform(world, step);
-    const found = await settle(world);
+    found.push(...(await settle(world)));
     const logs = new Map<string, readonly UniversalEvent[]>();
-    for (const name of names) logs.set(name, await readLog(world.client().session(name)));
-    for (const { name, clients } of byName) {
-      const events = logs.get(name) ?? [];
-      const stored = storedOf(events);
-      found.push(...checkLog(name, events), ...checkPrompts(name, world.acknowledged.get(name) ?? [], events));
-      for (const [index, client] of clients.entries()) {
-        await caughtUp(client, events.length);
-        found.push(...checkClient(`${name}, client ${index}`, client.received, stored));
-      }
-    }
+    await inBatches(names, async (name) => void logs.set(name, await readLog(world.client().session(name))));
+    for (const one of followed) await compare(world, one, logs.get(one.name) ?? []);
+    addFigures(figures, { events: [...logs.values()].reduce((sum, { length }) => sum + length, 0) });
+    if (stored !== null) found.push(...(await stored.check(world.client())));
     for (const step of last) found.push(...(await harm(world, step, logs)));
-    found.push(...(await leave(world, last.length === 0)));
-    return found;
   } finally {
     for (const { close } of [...world.clients, ...sleepers]) close();
   }
+  found.push(...(await leave(world, !plan.steps.some(isLast))));
+  addFigures(figures, {
+    plans: 1,
+    sessions: names.length,
+    clients: world.clients.length,
+    prompts: [...world.acknowledged.values()].reduce((sum, { length }) => sum + length, 0),
+    cuts: world.clients.reduce((sum, { cuts }) => sum + cuts(), 0),
+    received: world.clients.reduce((sum, { received }) => sum + received.length, 0),
+  });
 }
 
-type Last = Extract<Step, { type: "damage" | "truncate" }>;
-const isLast = (step: Step): step is Last => step.type === "damage" || step.type === "truncate";
-const storedOf = (events: readonly UniversalEvent[]) => new Map(events.map((event) => [event.sequence, bodyOf(event)]));
+/** A session and its clients. */
+interface Followed {
+  readonly name: string;
+  readonly clients: readonly FaultClient[];
+  /** Reads it in OpenCode's language. */
+  readonly rendered: FaultClient | null;
+}
+
+const pathOf = (name: string): string => `/v1/sessions/${name}/events/sse`;
+
+const openOne = (world: World, path: string): FaultClient =>
+  openClient({
+    url: world.host.url,
+    path,
+    onEvent: () => {
+      world.seen += 1;
+    },
+  });
+
+function openClients(world: World, plan: Plan): readonly Followed[] {
+  const followed = world.names.map((name, index) => ({
+    name,
+    clients: Array.from({ length: plan.clients }, () => openOne(world, pathOf(name))),
+    rendered: index < WATCHED ? openOne(world, `${pathOf(name)}?format=opencode`) : null,
+  }));
+  for (const { clients, rendered } of followed)
+    world.clients.push(...clients, ...(rendered === null ? [] : [rendered]));
+  return followed;
+}
+
+async function compare(world: World, { name, clients, rendered }: Followed, events: readonly UniversalEvent[]) {
+  const { found, acknowledged } = world;
+  const log = storedOf(events);
+  found.push(...checkLog(name, events), ...checkPrompts(name, acknowledged.get(name) ?? [], events));
+  for (const [index, client] of clients.entries()) {
+    await caughtUp(client, events.length);
+    found.push(...checkClient(`${name}, client ${index}`, client.received, log));
+  }
+  if (rendered !== null) found.push(...(await compareRendered(events, rendered, openOne(world, rendered.path))));
+}
 
 async function perform(world: World, step: Exclude<Step, Last>): Promise<void> {
-  const { host } = world;
+  const { host, figures } = world;
   switch (step.type) {
     case "prompt":
-      world.sent += 1;
-      world.sending.push(send(world, `s${step.session}`, promptFor(step.play, step.size), `key-${world.sent}`));
+      return prompt(world, `s${step.session}`, step);
+    case "everybody":
+      for (const name of world.names) prompt(world, name, step);
       return;
     case "abort":
       return quietly(world.client().session(`s${step.session}`).abort());
     case "agent":
-      for (const pid of processesIn(join(host.folder, `work${step.session}`))) killIfAlive(pid, step.signal);
+      for (const pid of agentsOf(host, join(host.folder, `work${step.session}`))) {
+        killIfAlive(pid, step.signal);
+        addFigures(figures, step.signal === "SIGKILL" ? { agentsKilled: 1 } : { agentsStopped: 1 });
+      }
       return;
     case "daemon":
-      await host.stop(step.signal);
-      return host.start();
+      addFigures(figures, step.signal === "SIGKILL" ? { daemonsKilled: 1 } : { daemonsStopped: 1 });
+      await host.stop(step.signal, step);
+      return startAgain(world);
     case "cut":
-      for (const client of world.clients) client.cutAfter(step.afterBytes);
+      // Each at a place of its own.
+      for (const [index, client] of world.clients.entries()) client.cutAfter(step.afterBytes + index * 37);
       return;
     case "disk":
-      host.freeDisk();
-      host.setFaults({ commitDelayMs: step.state === "slow" ? SLOW_COMMIT_MS : 0 });
-      if (step.state === "full") host.fillDisk();
-      return;
+      return setDisk(world, step.state);
     case "clock":
       return host.setFaults({ clockOffsetMs: step.offsetMs });
     case "pass":
@@ -147,13 +198,49 @@ async function perform(world: World, step: Exclude<Step, Last>): Promise<void> {
   }
 }
 
+function prompt(world: World, name: string, { play, size }: Extract<Step, { type: "everybody" | "prompt" }>): void {
+  world.sent += 1;
+  world.sending.push(send(world, name, { text: promptFor(play, size), idempotencyKey: `key-${world.sent}` }));
+}
+
+function setDisk(world: World, state: Extract<Step, { type: "disk" }>["state"]): void {
+  const { host } = world;
+  world.isReadOnly = state === "read-only";
+  host.freeDisk();
+  host.setFaults({ commitDelayMs: state === "slow" ? SLOW_COMMIT_MS : 0, readOnly: world.isReadOnly });
+  if (state === "full") host.fillDisk();
+}
+
+/** On a folder that can only be read, a daemon refuses to start in a sentence, or goes on when it can be written. */
+async function startAgain(world: World): Promise<void> {
+  const { host, found } = world;
+  if (!world.isReadOnly) return host.start();
+  const isMounted = host.setMountWritable(false);
+  // Where nothing can be mounted, SQLite alone refuses.
+  host.setFaults({ readOnly: !isMounted });
+  try {
+    await host.start();
+  } catch (error) {
+    const stack = /^\s+at .*:\d+:\d+/m.exec(host.errors());
+    if (stack !== null || !/writ|read-?only/i.test(String(error)))
+      found.push({ promise: "health", what: String(error) });
+  }
+  host.setMountWritable(true);
+  setDisk(world, "well");
+  if (!host.isRunning()) await host.start();
+}
+
 /** Sends a prompt until it is acknowledged; the key keeps it from running twice. */
-async function send(world: World, name: string, text: string, idempotencyKey: string): Promise<void> {
+async function send(
+  world: World,
+  name: string,
+  { text, idempotencyKey }: { readonly text: string; readonly idempotencyKey: string },
+): Promise<void> {
   const until = Date.now() + world.settleMs;
   for (;;) {
     try {
-      const prompt = await world.client().session(name).prompt(text, { idempotencyKey });
-      world.acknowledged.get(name)?.push(prompt);
+      const acknowledged = await world.client().session(name).prompt(text, { idempotencyKey });
+      world.acknowledged.get(name)?.push(acknowledged);
       return;
     } catch (error) {
       if (Date.now() > until) throw error;
@@ -171,15 +258,14 @@ async function passed(world: World, { events, atMostMs }: Extract<Step, { type: 
 /** The faults are over: every prompt is acknowledged and every session comes to rest. */
 async function settle(world: World): Promise<Violation[]> {
   const { host, names } = world;
-  host.freeDisk();
-  host.setFaults({ commitDelayMs: 0 });
+  setDisk(world, "well");
   if (!host.isRunning()) await host.start();
   await Promise.all(world.sending);
   const until = Date.now() + world.settleMs;
   let quietSince = Date.now();
   let seen = -1;
   for (;;) {
-    const details = await Promise.all(names.map((name) => world.client().session(name).get({ limit: 0 })));
+    const details = await inBatches(names, (name) => world.client().session(name).get({ limit: 0 }));
     const busy = details.filter(({ status, queue }) => status !== "idle" || queue.length > 0);
     if (busy.length === 0) return [];
     if (Date.now() > until) {
@@ -190,18 +276,9 @@ async function settle(world: World): Promise<Violation[]> {
     seen = now;
     if (Date.now() - quietSince > SILENCE_MS) {
       quietSince = Date.now();
-      for (const { sessionId } of busy) await quietly(world.client().session(sessionId).abort());
+      await inBatches(busy, ({ sessionId }) => quietly(world.client().session(sessionId).abort()));
     }
-    await after(25);
-  }
-}
-
-async function readLog(session: Session): Promise<readonly UniversalEvent[]> {
-  const all: UniversalEvent[] = [];
-  for (;;) {
-    const { events, hasMore } = await session.listEvents({ offset: all.at(-1)?.sequence ?? 0, limit: 1_000 });
-    all.push(...events);
-    if (!hasMore) return all;
+    await after(25 + names.length);
   }
 }
 
@@ -210,116 +287,28 @@ async function caughtUp(client: FaultClient, count: number): Promise<void> {
   while (client.received.length < count && Date.now() < until) await after(10);
 }
 
-/** Changes the log's file while nobody has it open, and looks at what is served then. */
-async function harm(
-  world: World,
-  step: Last,
-  logs: ReadonlyMap<string, readonly UniversalEvent[]>,
+/** A client that was cut has seen in another language what one sees that reads everything at once, afterwards. */
+async function compareRendered(
+  events: readonly UniversalEvent[],
+  cut: FaultClient,
+  whole: FaultClient,
 ): Promise<Violation[]> {
-  const { host, names } = world;
-  await host.stop("SIGTERM");
-  const file = join(host.data, readdirSync(host.data).find((name) => name.endsWith(".db")) ?? "");
-  if (step.type === "truncate") truncateSync(file, Math.floor((statSync(file).size * step.share) / 4096) * 4096);
-  else changeOneByte(file, `s${step.session}`);
-  try {
-    await host.start();
-  } catch {
-    // A file that is no database any more is refused, in a sentence.
-    const stack = /^\s+at .*:\d+:\d+/m.exec(host.errors());
-    if (step.type === "truncate" && stack === null) return [];
-    return [{ promise: "damage", what: `the daemon did not start: ${host.errors().slice(-500)}` }];
-  }
-  const found: Violation[] = [];
-  for (const name of names) {
-    const read = await readLog(world.client().session(name)).catch((error: unknown) => error);
-    // A session whose rows are gone is an error; only what is wrong or missing in silence breaks a promise.
-    if (!Array.isArray(read)) {
-      if (step.type === "damage") found.push({ promise: "damage", what: `${name} cannot be read: ${String(read)}` });
-      continue;
-    }
-    found.push(...checkDamaged(name, read, storedOf(logs.get(name) ?? [])));
-  }
-  return found;
-}
-
-function changeOneByte(file: string, session: string): void {
-  const database = openDatabase(file);
-  try {
-    const rows = database
-      .prepare("SELECT g.position, g.body FROM groups g JOIN sessions s ON s.key = g.session WHERE s.id = ?")
-      .all(session);
-    const row = rows[Math.floor(rows.length / 2)];
-    if (row === undefined) return;
-    const body = Buffer.from(blob(row, "body"));
-    const at = Math.floor(body.length / 2);
-    body[at] = (body[at] ?? 0) ^ 1;
-    database.prepare("UPDATE groups SET body = ? WHERE position = ?").run(body, integer(row, "position"));
-  } finally {
-    database.close();
-  }
-}
-
-/** Everything is deleted and stopped: nothing may be left. */
-async function leave(world: World, isWhole: boolean): Promise<Violation[]> {
-  const { host, names } = world;
-  if (!host.isRunning()) return [];
-  const found: Violation[] = [];
-  const health = await world.client().health();
-  if (health.status !== "ok") found.push({ promise: "health", what: JSON.stringify(health) });
-  for (const client of world.clients) client.close();
-  if (isWhole) for (const name of names) await world.client().session(name).delete();
-  if (isWhole && !(await eventually(() => processesIn(host.folder).length <= 2))) {
-    found.push({ promise: "processes", what: `left after delete: ${describe(processesIn(host.folder))}` });
-  }
-  const { baseline } = world;
-  if (isWhole && baseline !== null) {
-    if (!(await eventually(() => (host.resources()?.files ?? 0) <= baseline.files + MORE_FILES))) {
-      found.push({ promise: "open files", what: `${baseline.files} at the start, ${host.resources()?.files} now` });
-    }
-    const memory = host.resources()?.memory ?? 0;
-    if (memory > baseline.memory + MORE_MEMORY) {
-      found.push({ promise: "memory", what: `${baseline.memory} MiB at the start, ${memory} now` });
-    }
-  }
-  const code = await host.stop("SIGTERM").catch((error: unknown) => String(error));
-  if (code !== 0) found.push({ promise: "stop", what: `ended with ${code}: ${host.errors().slice(-500)}` });
-  if (!(await eventually(() => processesIn(host.folder).length === 0))) {
-    found.push({ promise: "processes", what: `left at the end: ${describe(processesIn(host.folder))}` });
-  }
-  return found;
-}
-
-/** Processes that work in a folder: the daemon and its guard in the world's own, agents below it. */
-function processesIn(folder: string): number[] {
-  return readdirSync("/proc").flatMap((name) => {
-    if (!/^\d+$/.test(name)) return [];
-    try {
-      const works = readlinkSync(`/proc/${name}/cwd`);
-      return works === folder || works.startsWith(`${folder}/`) ? [Number(name)] : [];
-    } catch {
-      return [];
-    }
-  });
-}
-
-function describe(pids: readonly number[]): string {
-  const commands = pids.map((pid) => {
-    try {
-      return `${pid} ${readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ").slice(0, 120)}`;
-    } catch {
-      return String(pid);
-    }
-  });
-  return commands.join("; ");
-}
-
-async function eventually(holds: () => boolean): Promise<boolean> {
   const until = Date.now() + GONE_MS;
-  while (!holds()) {
-    if (Date.now() > until) return false;
-    await after(25);
+  const ends = events.filter(({ type }) => type === "turn.ended").length;
+  const isThere = (): boolean =>
+    countIdle(whole.received) >= ends && cut.received.at(-1)?.cursor === whole.received.at(-1)?.cursor;
+  while (!isThere() && Date.now() < until) await after(10);
+  whole.close();
+  return checkRendered(whole.path, { ends, cut: cut.received, whole: whole.received });
+}
+
+/** So many at a time, in order. */
+async function inBatches<One, Result>(all: readonly One[], work: (one: One) => Promise<Result>): Promise<Result[]> {
+  const results: Result[] = [];
+  for (let at = 0; at < all.length; at += BATCH) {
+    results.push(...(await Promise.all(all.slice(at, at + BATCH).map(work))));
   }
-  return true;
+  return results;
 }
 
 /** A request that a fault may break: what matters is what is there afterwards. */

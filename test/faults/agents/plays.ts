@@ -13,10 +13,11 @@ export interface Voice {
 }
 
 const MEBIBYTE = 1024 * 1024;
-/** Longer than the longest line that is read. */
-const LONG_LINE_BYTES = 33 * MEBIBYTE;
+/** Far longer than the longest line that is read. */
+const LONG_LINE_BYTES = 100 * MEBIBYTE;
 const DEPTH = 100_000;
-const NOISE_MEBIBYTES = 4;
+const NOISE_BYTES = 256 * 1024;
+const NOISE_PAUSE_MS = 10;
 const sleeper = ["-e", "process.on('SIGTERM',()=>{});process.on('SIGINT',()=>{});setInterval(()=>{},1000)"];
 
 export async function write(bytes: string | Uint8Array): Promise<void> {
@@ -97,13 +98,19 @@ export async function playTurn(voice: Voice, play: Play, size: number): Promise<
       await speak(3);
       return end();
     case "noise":
-      for (let sent = 0; sent < NOISE_MEBIBYTES; sent += 1) {
-        if (!process.stderr.write("noise ".repeat(MEBIBYTE / 6))) await once(process.stderr, "drain");
-      }
+      void noise();
       await speak(2);
       return end();
     default:
       return unknown(play);
+  }
+}
+
+/** Writes to stderr for as long as the agent lives. */
+async function noise(): Promise<never> {
+  for (;;) {
+    if (!process.stderr.write("noise\n".repeat(NOISE_BYTES / 6))) await once(process.stderr, "drain");
+    await after(NOISE_PAUSE_MS);
   }
 }
 
