@@ -7,12 +7,14 @@ import { blob, integer } from "../../src/runtime/log/rows.ts";
 import { openDatabase } from "../../src/runtime/log/sqlite/database.ts";
 import type { Client, Session } from "../../src/sdk/index.ts";
 import { bodyOf, checkDamaged, type Violation } from "./checks.ts";
+import type { FaultClient } from "./client.ts";
 import type { DaemonHost, Resources } from "./daemon.ts";
 import type { Step } from "./plan.ts";
 
 export const GONE_MS = 15_000;
 const MORE_FILES = 12;
 const MORE_MEMORY = 300;
+const READS = 5;
 /** Deleted at once. */
 const BATCH = 20;
 
@@ -37,6 +39,23 @@ export async function readLog(session: Session): Promise<readonly UniversalEvent
     const { events, hasMore } = await session.listEvents({ offset: all.at(-1)?.sequence ?? 0, limit: 1_000 });
     all.push(...events);
     if (!hasMore) return all;
+  }
+}
+
+/**
+ * The log of a session when its clients have all of it. An agent may still say something after its turn: what came in
+ * between is read again, a few times at most, so that an event that was seen and is not stored is found.
+ */
+export async function readWithClients(
+  session: Session,
+  clients: readonly Pick<FaultClient, "received">[],
+  withinMs = GONE_MS,
+): Promise<readonly UniversalEvent[]> {
+  const until = Date.now() + withinMs;
+  for (let tries = 1; ; tries += 1) {
+    const events = await readLog(session);
+    for (const { received } of clients) while (received.length < events.length && Date.now() < until) await after(10);
+    if (tries === READS || clients.every(({ received }) => received.length <= events.length)) return events;
   }
 }
 

@@ -24,11 +24,13 @@ export interface ClientOptions {
   readonly url: () => string;
   readonly path: string;
   readonly onEvent: () => void;
+  /** How soon it comes back. */
+  readonly retryMs?: number;
 }
 
 const RETRY_MS = 15;
 
-export function openClient({ url, path, onEvent }: ClientOptions): FaultClient {
+export function openClient({ url, path, onEvent, retryMs = RETRY_MS }: ClientOptions): FaultClient {
   const received: Received[] = [];
   let request: ClientRequest | null = null;
   let budget = Number.POSITIVE_INFINITY;
@@ -73,7 +75,7 @@ export function openClient({ url, path, onEvent }: ClientOptions): FaultClient {
     const again = async (): Promise<void> => {
       if (isOver) return;
       isOver = true;
-      await after(RETRY_MS, undefined, { ref: false });
+      await after(retryMs, undefined, { ref: false });
       if (isOpen) connect();
     };
     const headers = cursor === null ? {} : { "last-event-id": cursor };

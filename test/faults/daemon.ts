@@ -61,11 +61,13 @@ export interface HostOptions {
   readonly dataFrom?: string;
 }
 
-const START_MS = 20_000;
+const START_MS = 60_000;
 const STOP_MS = 20_000;
 /** A person who presses twice. */
 const AGAIN_MS = 30;
 const DISK_MEBIBYTES = 96;
+/** What fills the disk, in the data folder. */
+export const BALLAST = "ballast";
 const MEBIBYTE = 1024 * 1024;
 
 export function openHost(options: HostOptions): DaemonHost {
@@ -79,7 +81,7 @@ export function openHost(options: HostOptions): DaemonHost {
   const folder = mkdtempSync(join(tmpdir(), "franca-faults-"));
   const data = join(folder, "data");
   const faultsFile = join(folder, "faults.json");
-  const ballast = join(data, "ballast");
+  const ballast = join(data, BALLAST);
   mkdirSync(data, { mode: 0o700 });
   for (const agent of agents) {
     const shim = `#!/bin/sh\nexec "${process.execPath}" "${bundle}" agent ${agent} "$@"\n`;

@@ -2,7 +2,7 @@
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { processesIn } from "./aftermath.ts";
-import type { DaemonHost } from "./daemon.ts";
+import { BALLAST, type DaemonHost } from "./daemon.ts";
 
 export const measures = ["memory", "files", "processes", "disk", "diskPerEvent"] as const;
 export type Measure = (typeof measures)[number];
@@ -27,7 +27,8 @@ const MEBIBYTE = 1024 * 1024;
 export function takeSample(host: DaemonHost, { at, events }: { at: number; events: number }): Sample | null {
   const resources = host.isRunning() ? host.resources() : null;
   if (resources === null) return null;
-  const bytes = readdirSync(host.data).reduce((sum, name) => sum + sizeOf(join(host.data, name)), 0);
+  const ours = readdirSync(host.data).filter((name) => name !== BALLAST);
+  const bytes = ours.reduce((sum, name) => sum + sizeOf(join(host.data, name)), 0);
   return {
     at,
     memory: resources.memory,

@@ -8,7 +8,7 @@ import { setTimeout as after } from "node:timers/promises";
 import type { UniversalEvent } from "../../src/protocol/events.ts";
 import { ApiError, type Client, connect, type Session } from "../../src/sdk/index.ts";
 import { killIfAlive } from "../support/processes.ts";
-import { agentsOf, readLog, storedOf } from "./aftermath.ts";
+import { agentsOf, readWithClients, storedOf } from "./aftermath.ts";
 import { promptFor } from "./agents/prompts.ts";
 import { checkClient, checkLog, checkPrompts, type Violation } from "./checks.ts";
 import { type FaultClient, openClient, openSleeper } from "./client.ts";
@@ -29,7 +29,7 @@ export interface Soak {
   readonly host: DaemonHost;
   readonly seed: number;
   readonly figures: Figures;
-  readonly found: Violation[];
+  readonly broken: (...found: readonly Violation[]) => void;
   readonly isOver: () => boolean;
 }
 
@@ -58,7 +58,7 @@ export function openPlace(soak: Soak, index: number): Place {
       const life = await begin(soak, { random, name: `s${index}-${count}`, place: index });
       events = () => life.clients[0]?.received.length ?? 0;
       await spend(life).catch((error: unknown) => {
-        soak.found.push({ promise: "hung", what: `${life.name}: ${String(error)}` });
+        soak.broken({ promise: "hung", what: `${life.name}: ${String(error)}` });
       });
     }
     events = () => 0;
@@ -80,7 +80,9 @@ async function begin(soak: Soak, { random, name, place }: Birth): Promise<Life> 
   const agent = random.pick(agents);
   await persistently(() => client().create({ id: name, agent, directory }), { done: "session_already_exists" });
   const path = `/v1/sessions/${name}/events/sse`;
-  const clients = Array.from({ length: random.between(1, 3) }, () => openClient({ url: host.url, path, onEvent() {} }));
+  const clients = Array.from({ length: random.between(1, 3) }, () =>
+    openClient({ url: host.url, path, retryMs: RETRY_MS, onEvent() {} }),
+  );
   addFigures(soak.figures, { sessions: 1, clients: clients.length });
   return { soak, random, name, directory, clients, acknowledged: [], session: () => client().session(name) };
 }
@@ -162,15 +164,13 @@ async function untilIdle({ clients, acknowledged, session }: Life): Promise<void
 }
 
 async function compare({ soak, name, clients, acknowledged, session }: Life): Promise<void> {
-  const events = (await persistently(() => readLog(session()), {})) ?? [];
+  const events = (await persistently(() => readWithClients(session(), clients, PATIENCE_MS), {})) ?? [];
   const stored = storedOf(events);
-  soak.found.push(...checkLog(name, events), ...checkPrompts(name, acknowledged, events));
-  const until = Date.now() + PATIENCE_MS;
-  for (const [index, client] of clients.entries()) {
-    while (client.received.length < events.length && Date.now() < until) await after(POLL_MS);
-    soak.found.push(...checkClient(`${name}, client ${index}`, client.received, stored));
-    addFigures(soak.figures, { received: client.received.length, cuts: client.cuts() });
+  for (const [index, { received, cuts }] of clients.entries()) {
+    soak.broken(...checkClient(`${name}, client ${index}`, received, stored));
+    addFigures(soak.figures, { received: received.length, cuts: cuts() });
   }
+  soak.broken(...checkLog(name, events), ...checkPrompts(name, acknowledged, events));
   addFigures(soak.figures, { events: events.length });
 }
 

@@ -62,18 +62,28 @@ async function soak(host: DaemonHost, { minutes, sessions, seed }: Extent): Prom
   const baseline = host.resources();
   const began = Date.now();
   const passed = (): number => (Date.now() - began) / (minutes * MINUTE_MS);
-  const work: Soak = { host, seed, figures: noFigures(), found: [], isOver: () => passed() >= 1 };
+  const found: Violation[] = [];
+  const work: Soak = {
+    host,
+    seed,
+    figures: noFigures(),
+    isOver: () => passed() >= 1,
+    broken: (...more) => {
+      found.push(...more);
+      for (const { promise, what } of more) console.log(`BROKEN ${promise}: ${what}`);
+    },
+  };
   const places = Array.from({ length: sessions }, (_, index) => openPlace(work, index));
   const sampling = sample(work, places, began);
-  await disturb(work, passed);
+  await disturb(work, passed).catch((error: unknown) => work.broken({ promise: "hung", what: String(error) }));
   const samples = await sampling;
   await Promise.all(places.map(({ done }) => done));
   const client = () => connect({ url: host.url() });
-  work.found.push(...(await leave({ host, client, names: [], baseline }, true)));
+  work.broken(...(await leave({ host, client, names: [], baseline }, true)));
   // The second half is the life of one daemon.
   const half = samples.filter(({ at }) => at * 1000 >= (minutes * MINUTE_MS) / 2);
   const trends = measures.map((measure) => trendOf(half, measure));
-  return report({ minutes, sessions, seed, figures: work.figures, found: work.found, trends, samples });
+  return report({ minutes, sessions, seed, figures: work.figures, found, trends, samples });
 }
 
 /** Restarts in the first half, so that the second one shows what grows; a bad disk now and then in both. */
@@ -98,7 +108,7 @@ async function disturb({ host, seed, figures, isOver }: Soak, passed: () => numb
   }
 }
 
-async function sample({ host, isOver, found, figures }: Soak, places: readonly Place[], began: number) {
+async function sample({ host, isOver, figures }: Soak, places: readonly Place[], began: number) {
   const samples: Sample[] = [];
   let minute = 0;
   while (!isOver()) {
@@ -111,7 +121,7 @@ async function sample({ host, isOver, found, figures }: Soak, places: readonly P
     minute = Math.floor(at / 60);
     const { memory, files, processes, disk } = taken;
     const held = `${memory.toFixed(0)} MiB, ${files} files, ${processes} processes, ${disk.toFixed(1)} MiB on disk`;
-    console.log(`${minute} min: ${held}, ${figures.prompts} prompts, ${found.length} broken promises`);
+    console.log(`${minute} min: ${held}, ${figures.prompts} prompts`);
   }
   return samples;
 }
@@ -129,7 +139,6 @@ function report(result: Result): number {
   for (const promise of promises) {
     console.log(`${String(found.filter((one) => one.promise === promise).length).padStart(6)}  ${promise}`);
   }
-  for (const { promise, what } of found.slice(0, 20)) console.log(`  ${promise}: ${what}`);
   console.log(describeFigures(figures));
   printTrends(trends);
   const isJudged = minutes >= TREND_MINUTES;

@@ -5,7 +5,17 @@ import { setTimeout as after } from "node:timers/promises";
 import type { UniversalEvent } from "../../src/protocol/events.ts";
 import { type Client, connect } from "../../src/sdk/index.ts";
 import { killIfAlive } from "../support/processes.ts";
-import { agentsOf, GONE_MS, harm, isLast, type Last, leave, processesIn, readLog, storedOf } from "./aftermath.ts";
+import {
+  agentsOf,
+  GONE_MS,
+  harm,
+  isLast,
+  type Last,
+  leave,
+  processesIn,
+  readWithClients,
+  storedOf,
+} from "./aftermath.ts";
 import { promptFor } from "./agents/prompts.ts";
 import { checkClient, checkLog, checkPrompts, checkRendered, countIdle, type Violation } from "./checks.ts";
 import { type FaultClient, openClient, openSleeper } from "./client.ts";
@@ -103,8 +113,7 @@ async function carryOut(world: World, plan: Plan, stored: StoredSessions | null)
     for (const step of plan.steps) if (!isLast(step)) await perform(world, step);
     found.push(...(await settle(world)));
     const logs = new Map<string, readonly UniversalEvent[]>();
-    await inBatches(names, async (name) => void logs.set(name, await readLog(world.client().session(name))));
-    for (const one of followed) await compare(world, one, logs.get(one.name) ?? []);
+    for (const one of followed) logs.set(one.name, await compare(world, one));
     addFigures(figures, { events: [...logs.values()].reduce((sum, { length }) => sum + length, 0) });
     if (stored !== null) found.push(...(await stored.check(world.client())));
     for (const step of last) found.push(...(await harm(world, step, logs)));
@@ -152,15 +161,16 @@ function openClients(world: World, plan: Plan): readonly Followed[] {
   return followed;
 }
 
-async function compare(world: World, { name, clients, rendered }: Followed, events: readonly UniversalEvent[]) {
+async function compare(world: World, { name, clients, rendered }: Followed): Promise<readonly UniversalEvent[]> {
   const { found, acknowledged } = world;
+  const events = await readWithClients(world.client().session(name), clients);
   const log = storedOf(events);
-  found.push(...checkLog(name, events), ...checkPrompts(name, acknowledged.get(name) ?? [], events));
-  for (const [index, client] of clients.entries()) {
-    await caughtUp(client, events.length);
-    found.push(...checkClient(`${name}, client ${index}`, client.received, log));
+  for (const [index, { received }] of clients.entries()) {
+    found.push(...checkClient(`${name}, client ${index}`, received, log));
   }
+  found.push(...checkLog(name, events), ...checkPrompts(name, acknowledged.get(name) ?? [], events));
   if (rendered !== null) found.push(...(await compareRendered(events, rendered, openOne(world, rendered.path))));
+  return events;
 }
 
 async function perform(world: World, step: Exclude<Step, Last>): Promise<void> {
@@ -280,11 +290,6 @@ async function settle(world: World): Promise<Violation[]> {
     }
     await after(25 + names.length);
   }
-}
-
-async function caughtUp(client: FaultClient, count: number): Promise<void> {
-  const until = Date.now() + GONE_MS;
-  while (client.received.length < count && Date.now() < until) await after(10);
 }
 
 /** A client that was cut has seen in another language what one sees that reads everything at once, afterwards. */
