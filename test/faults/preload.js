@@ -1,6 +1,6 @@
 /**
- * Loaded into a daemon under test before its own code: makes the disk slow or read-only and lets the clock jump. What to
- * do is read from the file in FRANCA_FAULTS whenever SIGUSR2 arrives.
+ * Loaded into a daemon under test before its own code: makes the disk slow or read-only and lets the clock jump. What
+ * to do is read from the file in FRANCA_FAULTS whenever SIGUSR2 arrives.
  */
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";

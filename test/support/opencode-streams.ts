@@ -27,11 +27,14 @@ function laneOf({ type }: OpenCodeEvent): Lane {
   return /^(session|message|permission|question|todo|file\.edited)/.test(type) ? "turn" : "server";
 }
 
+/** How many there are says how long a stream was open, and nothing about what was played. */
+const isHeartbeat = ({ type }: { readonly type: string }): boolean => type === "server.heartbeat";
+
 export function compareStreams({ native, here }: Both): Difference[] {
   const comparison = startComparison();
   for (const lane of ["turn", "session", "server"] as const) {
     const row = (played: Played): Labelled[] => {
-      const events = played.heard.filter((event) => laneOf(event) === lane);
+      const events = played.heard.filter((event) => laneOf(event) === lane && !isHeartbeat(event));
       // What was told last is what stands, so that is what must agree.
       return lane === "session" ? sessionRow(events, played).reverse() : events.map((event) => rowOf(event, played));
     };

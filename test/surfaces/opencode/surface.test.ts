@@ -20,7 +20,10 @@ const fits = (schema: string, value: unknown): void => {
 };
 
 // Compiled before any test is watched for a blocked event loop: this takes seconds on a busy machine.
-const events = ["SessionStatus", "SessionIdle", "MessageUpdated", "MessagePartUpdated", "MessagePartDelta"];
+const events = [
+  ...["SessionCreated", "SessionUpdated", "SessionDiff", "SessionStatus", "SessionIdle", "SessionError"],
+  ...["MessageUpdated", "MessagePartUpdated", "MessagePartDelta", "TodoUpdated"],
+];
 for (const name of ["Session", "Message", "Part", "Todo", "AssistantMessage", ...events.map((one) => `Event${one}`)]) {
   openCodeSchema(name);
 }
