@@ -8,8 +8,10 @@ import { setup as openCodeSetup } from "../../src/adapters/opencode/trial.ts";
 import { prepare, servers } from "../../src/cli/doctor-trial.ts";
 import type { Trial, TrialPlace, TrialSetup } from "../../src/core/trial.ts";
 import type { Script, ScriptTurn, SideConversation } from "../../src/model-server/script.ts";
+import { hasCode } from "../../src/protocol/errors.ts";
 import type { UniversalEvent } from "../../src/protocol/events.ts";
 import { type SessionId, sessionId } from "../../src/protocol/ids.ts";
+import type { CreateSession } from "../../src/protocol/resources.ts";
 import type { Sessions } from "../../src/runtime/session/contract.ts";
 import { eventsAfter, open, removeFolder } from "./sessions.ts";
 
@@ -21,6 +23,8 @@ export interface RealAgent {
   readonly setup: (place: TrialPlace) => TrialSetup;
   readonly edit: (file: string) => readonly Tool[];
   readonly command: (command: string) => Tool;
+  /** How its model calls a tool of an MCP server. */
+  readonly mcp: (server: string, tool: string, input: object) => Tool;
   /** What a refusal of a command leads to. */
   readonly rejected: "completed" | "rejected";
   /** It loses sessions that are loaded again within the minute in which they began. */
@@ -57,6 +61,7 @@ export const realAgents: readonly RealAgent[] = [
       { name: "Edit", input: { file_path: file, old_string: BEFORE, new_string: AFTER } },
     ],
     command: (command) => ({ name: "Bash", input: { command, description: "Run a command" } }),
+    mcp: (server, tool, input) => ({ name: `mcp__${server}__${tool}`, input }),
     rejected: "completed",
     drafts: true,
   },
@@ -70,6 +75,7 @@ export const realAgents: readonly RealAgent[] = [
       { name: "edit", input: { filePath: file, oldString: BEFORE, newString: AFTER } },
     ],
     command: (command) => ({ name: "bash", input: { command, description: "Run a command" } }),
+    mcp: (server, tool, input) => ({ name: `${server}_${tool}`, input }),
     rejected: "rejected",
   },
   {
@@ -82,6 +88,11 @@ export const realAgents: readonly RealAgent[] = [
       { name: "edit", input: { file_path: file, old_string: BEFORE, new_string: AFTER } },
     ],
     command: (command) => ({ name: "run_shell_command", input: { command, is_background: false } }),
+    // Its model sees such tools by a search only, and calls them through another one.
+    mcp: (server, tool, input) => ({
+      name: "tool_call",
+      input: { name: `mcp__${server}__${tool}`, arguments: input },
+    }),
     rejected: "rejected",
   },
   {
@@ -98,6 +109,7 @@ export const realAgents: readonly RealAgent[] = [
       name: "run_terminal_command",
       input: { command: `rm -f old.txt; ${command}`, description: "Run a command" },
     }),
+    mcp: (server, tool, tool_input) => ({ name: "use_tool", input: { tool_name: `${server}__${tool}`, tool_input } }),
     rejected: "rejected",
   },
   {
@@ -110,6 +122,7 @@ export const realAgents: readonly RealAgent[] = [
       { name: "replace", input: { file_path: file, instruction: "Tidy", old_string: BEFORE, new_string: AFTER } },
     ],
     command: (command) => ({ name: "run_shell_command", input: { command, description: "Run a command" } }),
+    mcp: (server, tool, input) => ({ name: `mcp_${server}_${tool}`, input }),
     rejected: "completed",
     forgets: true,
   },
@@ -123,6 +136,7 @@ export const realAgents: readonly RealAgent[] = [
       { name: "Edit", input: { path: file, old_string: BEFORE, new_string: AFTER } },
     ],
     command: (command) => ({ name: "Bash", input: { command, description: "Run a command" } }),
+    mcp: (server, tool, input) => ({ name: `mcp__${server}__${tool}`, input }),
     rejected: "completed",
   },
 ];
@@ -139,7 +153,13 @@ export const slowly: ScriptTurn = {
 export interface Real {
   readonly sessions: Sessions;
   readonly work: string;
-  readonly create: (name: string, variables?: Readonly<Record<string, string>>) => Promise<SessionId>;
+  readonly create: (
+    name: string,
+    variables?: Readonly<Record<string, string>>,
+    options?: Partial<CreateSession>,
+  ) => Promise<SessionId>;
+  /** What the model was sent, as text. */
+  readonly requests: () => readonly string[];
   readonly reopen: () => Promise<void>;
   readonly close: () => Promise<void>;
 }
@@ -173,11 +193,12 @@ export async function openReal(real: RealAgent, { program, node, scripts }: Real
       return sessions;
     },
     work,
-    async create(name, variables = {}) {
+    async create(name, variables = {}, options = {}) {
       const id = sessionId(name);
-      await sessions.create(id, { agent: real.agent, directory: work, env: { ...env, ...variables } });
+      await sessions.create(id, { agent: real.agent, directory: work, env: { ...env, ...variables }, ...options });
       return id;
     },
+    requests: () => server.requests.map(({ body }) => JSON.stringify(body)),
     async reopen() {
       await sessions.close();
       sessions = await start();
@@ -222,7 +243,10 @@ export async function ran(
     await during?.(event);
     if (event.type === "permission.requested") {
       asked += 1;
-      await sessions.replyPermission(id, event.data.permission_id, { reply });
+      // What stops the turn withdraws the request.
+      await sessions.replyPermission(id, event.data.permission_id, { reply }).catch((error: unknown) => {
+        if (!hasCode(error, "already_answered")) throw error;
+      });
     }
     if (event.type !== "turn.ended") continue;
     const said = events.map((one) => (one.type === "item.delta" && one.data.part === "text" ? one.data.delta : ""));

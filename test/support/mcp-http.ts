@@ -1,4 +1,4 @@
-/** An MCP server over HTTP for tests: `add` adds, `fail` fails, and it notes the keys it was shown. */
+/** An MCP server over HTTP for tests: `add` adds, `greet` greets, `fail` fails, and it notes the keys it was shown. */
 import { createServer } from "node:http";
 import { json } from "node:stream/consumers";
 import { onTestFinished } from "vitest";
@@ -6,6 +6,7 @@ import { onTestFinished } from "vitest";
 const object = { type: "object", properties: { a: { type: "number" }, b: { type: "number" } } };
 const tools = [
   { name: "add", description: "Adds two numbers.", inputSchema: object },
+  { name: "greet", description: "Greets.", inputSchema: { type: "object", properties: { bird: { type: "string" } } } },
   { name: "fail", description: "Fails.", inputSchema: { type: "object", properties: {} } },
 ];
 
@@ -15,7 +16,7 @@ interface Message {
   readonly params?: {
     readonly protocolVersion?: string;
     readonly name?: string;
-    readonly arguments?: { readonly a?: number; readonly b?: number };
+    readonly arguments?: { readonly a?: number; readonly b?: number; readonly bird?: string };
   };
 }
 
@@ -27,7 +28,8 @@ function answer({ method, params = {} }: Message): unknown {
   if (method === "tools/list") return { tools };
   if (method !== "tools/call") return {};
   if (params.name === "fail") return { content: [{ type: "text", text: "There is no bird." }], isError: true };
-  const { a = 0, b = 0 } = params.arguments ?? {};
+  const { a = 0, b = 0, bird } = params.arguments ?? {};
+  if (params.name === "greet") return { content: [{ type: "text", text: `Hello, ${bird}.` }] };
   return { content: [{ type: "text", text: String(a + b) }] };
 }
 

@@ -1,4 +1,4 @@
-/** A small MCP server on stdio for tests: one tool adds, one asks the user and gives back what it heard. */
+/** A small MCP server on stdio for tests: one tool adds, one greets, one asks the user and gives back what it heard. */
 import { createInterface } from "node:readline";
 
 const say = (message) => process.stdout.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
@@ -9,6 +9,11 @@ const tools = [
     name: "add",
     description: "Adds two numbers.",
     inputSchema: { type: "object", properties: { a: { type: "number" }, b: { type: "number" } } },
+  },
+  {
+    name: "greet",
+    description: "Greets.",
+    inputSchema: { type: "object", properties: { bird: { type: "string" } } },
   },
   { name: "ask", description: "Asks the user.", inputSchema: { type: "object", properties: {} } },
 ];
@@ -30,6 +35,7 @@ function elicit() {
 }
 
 async function callTool({ name, arguments: input }) {
+  if (name === "greet") return { content: [{ type: "text", text: `Hello, ${input.bird}.` }] };
   const text = name === "add" ? String(input.a + input.b) : JSON.stringify(await elicit());
   return { content: [{ type: "text", text }] };
 }

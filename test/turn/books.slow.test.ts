@@ -4,6 +4,7 @@ import { convertLines } from "../../src/core/convert.ts";
 import { keepBooks, price, spentInSession, startBooks } from "../../src/core/spent.ts";
 import { addTokens, noTokens, tokensBeyond } from "../../src/core/tokens.ts";
 import type { Tokens, UniversalEvent } from "../../src/protocol/events.ts";
+import { readRecording, sessionFileRecordings } from "../support/session-files.ts";
 import { transcripts } from "../support/transcripts.ts";
 
 /** Sums of decimals may differ in their last digits. */
@@ -15,6 +16,21 @@ test("over all recordings, steps add up to turns and turns to sessions, in token
     for (const events of bySession(convertLines(adapter, recording))) steps += checkSession(name, events);
   }
   expect(steps).toBeGreaterThan(400);
+});
+
+test("over all session files too", () => {
+  let steps = 0;
+  for (const recording of sessionFileRecordings) {
+    for (const { events } of readRecording(recording).conversations) steps += checkSession(recording.name, events);
+  }
+  expect(steps).toBeGreaterThan(100);
+});
+
+test("every agent has recordings, those that speak ACP among them", () => {
+  const recorded = new Set(transcripts.map(({ adapter }) => adapter.agent));
+  expect([...recorded]).toEqual(
+    expect.arrayContaining(["claude", "codex", "opencode", "gemini", "qwen", "grok", "kimi"]),
+  );
 });
 
 function bySession(events: readonly UniversalEvent[]): UniversalEvent[][] {
