@@ -1,6 +1,7 @@
 /** Every method of both versions of OpenCode's SDK, called in one fixed way: which operation it is, and its answer. */
 import { createOpencodeClient as createFirst } from "@opencode-ai/sdk";
 import { createOpencodeClient as createSecond } from "@opencode-ai/sdk/v2";
+import { isShape } from "../../src/dialects/shape.ts";
 import { operations } from "../../src/server/opencode/operations.ts";
 
 export interface Called {
@@ -10,6 +11,8 @@ export interface Called {
   readonly operation: string | null;
   /** 0 when there was no answer in time. */
   readonly status: number;
+  /** Of what was answered: the kind of value, and the names of its fields. */
+  readonly shape: string;
 }
 
 export interface Target {
@@ -21,46 +24,78 @@ export interface Target {
   readonly model: { readonly providerID: string; readonly modelID: string };
 }
 
-/** These end or replace the server, answer when they are stopped only, or need the network. */
-const skipped = /dispose|upgrade|connect$|control\.next|share|oauth|authenticate|console|sync|warp|moveSession/i;
+/** Never called: it would replace the program that others use. */
+const skipped = /upgrade$/i;
+/** Called after all others: they end or change what the others use. */
+const isLast = (name: string): boolean => /dispose|sync|warp|moveSession|share|abort|delete|remove/i.test(name);
+/** These answer when something happens, which it does not. */
+const isPoll = (name: string): boolean => /control\.next/i.test(name);
 const PATIENCE_MS = 60_000;
+const POLL_MS = 2_000;
 
 export async function callAll(target: Target): Promise<readonly Called[]> {
   const called: Called[] = [];
   for (const version of ["v1", "v2"] as const) {
-    let last: { operation: string; status: number } | null = null;
+    let last: Seen | null = null;
+    let patience = PATIENCE_MS;
     const watching = async (input: Request | URL | string, init?: RequestInit): Promise<Response> => {
       const request = new Request(input, init);
-      const given = AbortSignal.any([request.signal, AbortSignal.timeout(PATIENCE_MS)]);
+      const given = AbortSignal.any([request.signal, AbortSignal.timeout(patience)]);
       const operation = operationOf(request);
-      last = { operation, status: 0 };
+      last = { operation, status: 0, shape: "" };
       const response = await fetch(request, { signal: given });
-      last = { operation, status: response.status };
+      last = { operation, status: response.status, shape: "stream" };
       // A stream has answered when it has begun.
       const isStream = response.headers.get("content-type")?.includes("event-stream") === true;
-      return isStream ? new Response("", { status: response.status, headers: response.headers }) : response;
+      if (isStream) return new Response("", { status: response.status, headers: response.headers });
+      last = { operation, status: response.status, shape: shapeOf(await response.clone().text()) };
+      return response;
     };
     const options = { baseUrl: target.baseUrl, directory: target.directory, fetch: watching };
     const client: unknown = version === "v1" ? createFirst(options) : createSecond(options);
-    for (const [name, call] of methodsOf(client)) {
-      if (skipped.test(name)) continue;
+    const methods = methodsOf(client).filter(([name]) => !skipped.test(name));
+    const ordered = [...methods.filter(([name]) => !isLast(name)), ...methods.filter(([name]) => isLast(name))];
+    for (const [name, call] of ordered) {
       last = null;
+      patience = isPoll(name) ? POLL_MS : PATIENCE_MS;
       const given = argumentsFor(version, target, name);
       await call(given).catch(() => undefined);
       // Requests that take no body are not sent with one.
       if (seenIn(last) === null) await call({ ...given, body: undefined }).catch(() => undefined);
       const seen = seenIn(last);
-      called.push({ version, method: name, operation: seen?.operation ?? null, status: seen?.status ?? 0 });
+      const { operation = null, status = 0, shape = "" } = seen ?? {};
+      called.push({ version, method: name, operation, status, shape });
     }
   }
   return called;
 }
 
 /** The compiler does not see that calls assign it. */
-const seenIn = (last: unknown): { operation: string; status: number } | null =>
-  typeof last === "object" && last !== null && "operation" in last && "status" in last
-    ? { operation: String(last.operation), status: Number(last.status) }
-    : null;
+const seenIn = (last: unknown): Seen | null =>
+  isShape(last) ? { operation: String(last.operation), status: Number(last.status), shape: String(last.shape) } : null;
+
+interface Seen {
+  readonly operation: string;
+  readonly status: number;
+  readonly shape: string;
+}
+
+/** The first of a list stands for all of it; an empty list is like any other. */
+function shapeOf(text: string): string {
+  if (text === "") return "nothing";
+  try {
+    return shapeOfValue(JSON.parse(text));
+  } catch {
+    return "text";
+  }
+}
+
+function shapeOfValue(value: unknown): string {
+  if (Array.isArray(value)) return value.length === 0 ? "list" : `list of ${shapeOfValue(value[0])}`;
+  if (!isShape(value)) return value === null ? "null" : typeof value;
+  const names = Object.keys(value).sort();
+  return `{${names.join(", ")}}`;
+}
 
 type Call = (given: unknown) => Promise<unknown>;
 

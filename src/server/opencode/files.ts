@@ -19,7 +19,7 @@ const MAX_QUERY = 1_000;
 const SEARCH_MS = 5_000;
 
 export const fileRoutes: readonly OpenCodeRoute[] = [
-  { method: "GET", path: "/file", handle: listFiles },
+  { method: "GET", path: "/file", partial: "400 for what is no folder; OpenCode answers 500.", handle: listFiles },
   { method: "GET", path: "/file/content", handle: readContent },
   { method: "GET", path: "/file/status", handle: async (call) => json(await gitStatus(call)) },
   {

@@ -60,7 +60,12 @@ const routes: readonly OpenCodeRoute[] = [
     handle: context,
   },
   { method: "GET", path: `${session}/message`, handle: messages },
-  { method: "GET", path: `${session}/message/{messageID}`, handle: message },
+  {
+    method: "GET",
+    path: `${session}/message/{messageID}`,
+    partial: "Also one that came by the older API.",
+    handle: message,
+  },
   { method: "GET", path: "/api/permission/request", handle: async (call) => located(call, await permissions(call)) },
   { method: "GET", path: "/api/question/request", handle: async (call) => located(call, await questions(call)) },
   {

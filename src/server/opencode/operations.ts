@@ -20,7 +20,7 @@ export function tableOf(routes: readonly OpenCodeRoute[]): readonly OperationEnt
     const isPassed = operation in passed;
     if (why !== undefined) return { operation, kind: isPassed ? "both" : "ours", why };
     if (isPassed) return { operation, kind: "passed", why: "" };
-    if (sockets.includes(operation)) return { operation, kind: "socket", why: "" };
+    if (sockets.includes(operation)) return { operation, kind: "socket", why: "426 for what is no WebSocket." };
     return { operation, kind: "refused", why: refused[operation] ?? UNDONE };
   });
 }

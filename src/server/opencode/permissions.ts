@@ -63,6 +63,8 @@ export async function find(
   call: OpenCodeCall,
   { id, kind }: { id: string; kind: "permission" | "question" },
 ): Promise<{ view: SessionView; request: string }> {
+  const prefix = kind === "permission" ? "per" : "que";
+  if (!id.startsWith(prefix)) throw new ApiError("invalid_request", `A ${kind} request begins with ${prefix}.`);
   await call.views.ready();
   for (const view of call.views.open()) {
     const request = view.now.requests.get(id);

@@ -70,7 +70,12 @@ export const promptRoutes: readonly OpenCodeRoute[] = [
     partial: "The agent's own slash commands; as words for all but the OpenCode agent.",
     handle: command,
   },
-  { method: "POST", path: "/session/{sessionID}/init", handle: init },
+  {
+    method: "POST",
+    path: "/session/{sessionID}/init",
+    partial: "Nothing is required in its body.",
+    handle: init,
+  },
   {
     method: "POST",
     path: "/session/{sessionID}/shell",

@@ -50,7 +50,7 @@ export const serverInfoRoutes: readonly OpenCodeRoute[] = [
     path: "/project/{projectID}/directories",
     handle: async ({ directory }) => json([{ directory }]),
   },
-  { method: "GET", path: "/vcs", handle: vcs },
+  { method: "GET", path: "/vcs", partial: "Without the default branch.", handle: vcs },
   {
     method: "GET",
     path: "/vcs/status",

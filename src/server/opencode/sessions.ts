@@ -46,6 +46,8 @@ const Create = z.looseObject({
   metadata: z.record(z.string(), z.unknown()).optional(),
 });
 
+const SHOWN = "Without `summary`; the rules in `permission` include those of the configuration, except on OpenCode.";
+
 export const sessionRoutes: readonly OpenCodeRoute[] = [
   {
     method: "POST",
@@ -61,8 +63,13 @@ export const sessionRoutes: readonly OpenCodeRoute[] = [
     handle: async (call) => json(await listed({ ...call, query: { scope: "global", ...call.query } })),
   },
   { method: "GET", path: "/session/status", handle: statuses },
-  { method: "GET", path: "/session/{sessionID}", handle: async (call) => json(await infoOf(call, await viewOf(call))) },
-  { method: "PATCH", path: "/session/{sessionID}", handle: rename },
+  {
+    method: "GET",
+    path: "/session/{sessionID}",
+    partial: SHOWN,
+    handle: async (call) => json(await infoOf(call, await viewOf(call))),
+  },
+  { method: "PATCH", path: "/session/{sessionID}", partial: SHOWN, handle: rename },
   { method: "DELETE", path: "/session/{sessionID}", handle: remove },
   { method: "GET", path: "/session/{sessionID}/children", handle: children },
   { method: "GET", path: "/session/{sessionID}/todo", handle: todos },

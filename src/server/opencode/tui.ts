@@ -95,7 +95,12 @@ export const tuiRoutes: readonly OpenCodeRoute[] = [
     partial: "Waits until the client leaves: nothing is asked of a TUI in this way any more, neither by OpenCode.",
     handle: waiting,
   },
-  { method: "POST", path: "/tui/control/response", handle: async () => json(true) },
+  {
+    method: "POST",
+    path: "/tui/control/response",
+    partial: "Whatever its body is: nobody waits for it.",
+    handle: async () => json(true),
+  },
 ];
 
 async function publish(call: OpenCodeCall, type: string, properties: object): Promise<OpenCodeAnswer> {
