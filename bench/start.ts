@@ -12,6 +12,8 @@ import { addressOf, memoryNow, type Program, peakMemory, startFranca, stop } fro
 
 const SESSIONS = 1_000;
 const AT_ONCE = 20;
+/** What each says when all talk at once. */
+const WORDS = 100;
 /** Sessions with nothing to do are unloaded after half a minute. */
 const UNLOADED_MS = 60_000;
 /** A daemon that has nothing to do gives memory back within this time. */
@@ -175,25 +177,37 @@ interface Talking {
   readonly message: string;
 }
 
-async function talkAtOnce(franca: Program, { sessions, atOnce, message }: Talking): Promise<void> {
+/** Gives the number of deltas that were heard. */
+async function talkAtOnce(franca: Program, { sessions, atOnce, message }: Talking): Promise<number> {
+  let heard = 0;
   for (let made = 0; made < sessions; made += atOnce) {
     const numbers = Array.from({ length: atOnce }, (_, index) => made + index);
-    await Promise.all(numbers.map((number) => talk(`${franca.url}/v1/sessions/idle-${number}`, message)));
+    const counts = await Promise.all(
+      numbers.map((number) => talk(`${franca.url}/v1/sessions/idle-${number}`, message)),
+    );
+    for (const count of counts) heard += count;
   }
+  return heard;
 }
 
-async function talk(session: string, message: string): Promise<void> {
+async function talk(session: string, message: string): Promise<number> {
   await post(session, { agent: "mock", directory: process.cwd() });
   // Held open until the turn is over.
-  await post(`${session}/messages/stream`, { message });
+  const stream = await post(`${session}/messages/stream`, { message });
+  return stream.split('"type":"item.delta"').length - 1;
 }
 
 async function allTalking(): Promise<Result> {
   const franca = await startFranca();
   try {
-    await talkAtOnce(franca, { sessions: SESSIONS, atOnce: SESSIONS, message: "flood 100" });
+    const heard = await talkAtOnce(franca, { sessions: SESSIONS, atOnce: SESSIONS, message: `flood ${WORDS}` });
     const peak = peakMemory(franca.pid) ?? 0;
-    return { what: `${SESSIONS} sessions talking at once, peak`, measured: `${peak.toFixed(0)} MiB`, target: null };
+    const lost = SESSIONS * WORDS - heard;
+    return {
+      what: `${SESSIONS} sessions talking at once, peak`,
+      measured: `${peak.toFixed(0)} MiB, ${lost} lost`,
+      target: { text: "none lost", reached: lost === 0, score: lost === 0 ? 1 : 0 },
+    };
   } finally {
     await franca.stop();
   }

@@ -4,7 +4,7 @@
  */
 import { setTimeout as delay } from "node:timers/promises";
 import type { OpenCodeEvent, OpenCodeStatus } from "../../dialects/opencode.ts";
-import { type OpenCodeOptions, openCodeSessionId } from "../../projections/opencode/index.ts";
+import type { OpenCodeOptions } from "../../projections/opencode/index.ts";
 import { hasCode } from "../../protocol/errors.ts";
 import { SessionStatus, type UniversalEvent } from "../../protocol/events.ts";
 import { type SessionId, sessionId } from "../../protocol/ids.ts";
@@ -28,6 +28,7 @@ import {
   type PlacedEvent,
 } from "./frames.ts";
 import { nextEvents } from "./next-events.ts";
+import { openSessionNames, type SessionNames } from "./session-names.ts";
 import { openView, type RenderedSession, render, type SessionView, startSession, statusOf } from "./session-view.ts";
 
 export interface SessionViews {
@@ -68,8 +69,7 @@ interface State {
   readonly held: Map<SessionId, WeakRef<SessionView>>;
   /** Those that are being read from the log; others are rendered meanwhile. */
   readonly loading: Map<SessionId, Promise<SessionView>>;
-  /** OpenCode's ids of sessions and subagents to the session they are in. */
-  readonly names: Map<string, SessionId>;
+  readonly names: SessionNames;
   readonly subscribers: Set<(view: SessionView, event: UniversalEvent) => void>;
   /** Sessions whose view came from a checkpoint that is ahead of what our clients were sent. */
   readonly behind: Renderings<OpenCodeEvent>;
@@ -98,7 +98,7 @@ export function openSessionViews(options: SessionViewsOptions): SessionViews {
   };
   const find = async (id: string): Promise<SessionView | null> => {
     await ready();
-    const session = await sessionNamed(state, id);
+    const session = await state.names.find(id, (recent) => loadUnlessGone(state, recent));
     return session === null ? null : load(state, session);
   };
   return {
@@ -134,7 +134,7 @@ function startState({ ringBytes = RING_BYTES, ...options }: SessionViewsOptions)
     views: new Map(),
     held: new Map(),
     loading: new Map(),
-    names: new Map(),
+    names: openSessionNames(options.sessions),
     subscribers: new Set(),
     behind: openRenderings({ sessions: options.sessions, dialect }),
     ring: openRing({ bytes: ringBytes }),
@@ -337,7 +337,7 @@ function remove(state: State, view: SessionView): void {
   state.held.delete(id);
   state.loading.delete(id);
   state.behind.close(id);
-  for (const [name, session] of state.names) if (session === id) state.names.delete(name);
+  state.names.forget(id);
 }
 
 function touch(state: State, view: SessionView): SessionView {
@@ -361,21 +361,6 @@ function unloadIdle(state: State): void {
 
 function nameChildren(state: State, { view, event }: { view: Pick<SessionView, "id">; event: OpenCodeEvent }): void {
   if (event.type === "session.created") state.names.set(event.properties.info.id, view.id);
-}
-
-/** Ids are derived from ours; those of subagents are known once their session was read. */
-async function sessionNamed(state: State, id: string): Promise<SessionId | null> {
-  const known = state.names.get(id);
-  if (known !== undefined) return known;
-  const all = await allSessions(state.sessions);
-  for (const { sessionId: own } of all) state.names.set(openCodeSessionId(own), sessionId(own));
-  if (state.names.has(id)) return state.names.get(id) ?? null;
-  const recent = [...all].sort((one, other) => other.updatedAt.localeCompare(one.updatedAt)).slice(0, IDLE_VIEWS);
-  for (const { sessionId: own } of recent) {
-    await loadUnlessGone(state, sessionId(own));
-    if (state.names.has(id)) return state.names.get(id) ?? null;
-  }
-  return null;
 }
 
 function statusesOf(state: State): Map<string, OpenCodeStatus> {

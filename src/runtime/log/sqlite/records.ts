@@ -148,10 +148,11 @@ function runs(store: Store): Pick<Records, "putRun" | "endRun" | "runs"> {
   };
 }
 
-function page({ prepare, guard }: Store, { before, limit, ...filter }: ListQuery): RecordPage {
+function page({ prepare, guard, work }: Store, { before, limit, ...filter }: ListQuery): RecordPage {
   const { where, values } = conditions(filter);
   const sql = `${PLACED} WHERE key < ? AND id IS NOT NULL ${where} ORDER BY key DESC LIMIT ?`;
   const rows = guard(() => prepare(sql).all(before ?? Number.MAX_SAFE_INTEGER, ...values, limit + 1));
+  work.rows += rows.length;
   const last = rows[limit - 1];
   const next = rows.length > limit && last !== undefined ? integer(last, "key") : null;
   return { records: rows.slice(0, limit).map(toRecord), next };
@@ -162,7 +163,11 @@ function conditions({ status, agent, directory, q }: SessionFilter): { where: st
   const columns = [
     { where: "AND agent = ?", value: agent },
     { where: "AND directory = ?", value: directory },
-    { where: `AND ${field("status")} = ?`, value: status },
+    // What the index leaves out is named, or it is not used.
+    {
+      where: `AND ${field("status")} = ?${status === "idle" ? "" : ` AND ${field("status")} <> 'idle'`}`,
+      value: status,
+    },
   ];
   const given = columns.flatMap(({ where, value }) => (value === undefined ? [] : [{ where, value }]));
   const text = ["title", "sessionId", "nativeSessionId", "directory"].map((name) => `ifnull(${field(name)}, '')`);

@@ -117,6 +117,12 @@ CREATE INDEX sessions_by_agent ON sessions (agent, key);
 CREATE INDEX sessions_by_directory ON sessions (directory, key);
 `;
 
+/** The few sessions that are not idle are found without reading all others. */
+const BY_STATUS = `
+CREATE INDEX sessions_by_status ON sessions (json_extract(summary, '$.status'), key)
+  WHERE json_extract(summary, '$.status') <> 'idle';
+`;
+
 type Migration = (database: Database) => void;
 
 const MIGRATIONS: readonly Migration[] = [
@@ -128,6 +134,7 @@ const MIGRATIONS: readonly Migration[] = [
   },
   // Native lines may be stored as what differs from a template: older code must not read them. Nothing is rewritten.
   () => {},
+  (database) => database.exec(BY_STATUS),
 ];
 
 /** What this version writes; newer files are left alone. */
