@@ -12,9 +12,14 @@ import { WAL_PAGES } from "./schema.ts";
 
 /** After the last commit. */
 const QUIET_MS = 250;
-/** So many commits without a quiet moment are work for the thread; one writes some pages of 8 KiB. */
-const BUSY_COMMITS = 100;
-/** While there is a thread, appending checkpoints only what the thread cannot keep up with: 64 MiB. */
+/** More commits than this are not checkpointed in a quiet moment but by the thread; one writes some pages of 8 KiB. */
+const SMALL_COMMITS = 100;
+/**
+ * So many commits without a quiet moment start the thread. It costs 45 ms of a processor, and 5 ms of the main thread,
+ * which is more than a short burst of deltas is worth.
+ */
+const BUSY_COMMITS = 1_000;
+/** Appending checkpoints only what the thread cannot keep up with: 64 MiB. */
 const WORKER_WAL_PAGES = 8_192;
 /** A thread that has nothing to do is ended. */
 const IDLE_MS = 10_000;
@@ -52,6 +57,7 @@ export function openCheckpointer(database: Database, file: string): Checkpointer
     touchedAt: 0,
     timer: null,
   };
+  checkpointAfter(database, WORKER_WAL_PAGES);
   return {
     touch() {
       state.touchedAt = performance.now();
@@ -69,49 +75,55 @@ export function openCheckpointer(database: Database, file: string): Checkpointer
 
 function look(state: State): void {
   const silent = performance.now() - state.touchedAt;
-  const wait = silent < QUIET_MS ? QUIET_MS - silent : state.worker === null ? null : IDLE_MS - silent;
-  state.timer = wait === null || wait <= 0 ? null : setTimeout(() => look(state), wait).unref();
-  if (silent < QUIET_MS) return;
+  const lookIn = (delayMs: number): void => {
+    state.timer = setTimeout(() => look(state), delayMs).unref();
+  };
+  state.timer = null;
+  if (silent < QUIET_MS) return lookIn(QUIET_MS - silent);
   if (state.commits > 0) {
-    if (state.worker === null) checkpointWal(state.database, "PASSIVE");
-    else askWorker(state);
+    const isSmall = state.worker === null && state.commits <= SMALL_COMMITS;
+    if (isSmall || !askWorker(state)) checkpointWal(state.database, "PASSIVE");
     state.commits = 0;
   }
   if (silent >= IDLE_MS) void endWorker(state);
+  else if (state.worker !== null) lookIn(IDLE_MS - silent);
 }
 
-function askWorker(state: State): void {
-  if (state.asked || state.broken) return;
+/** False where there is no thread. */
+function askWorker(state: State): boolean {
+  if (state.asked) return true;
+  if (state.broken) return false;
   state.worker ??= startWorker(state);
-  if (state.worker === null) return;
+  if (state.worker === null) return false;
   state.asked = true;
   state.commits = 0;
   state.worker.postMessage("checkpoint");
+  return true;
 }
 
 function startWorker(state: State): Worker | null {
   const program = join(packageFolder(), "dist", "checkpoint-worker.js");
-  if (!existsSync(program)) {
-    state.broken = true;
-    return null;
-  }
+  if (!existsSync(program)) return giveUp(state);
   const resourceLimits = { maxOldGenerationSizeMb: 16, maxYoungGenerationSizeMb: 2 };
   const worker = new Worker(program, { workerData: { file: state.file }, resourceLimits });
   worker.unref();
   worker.on("message", () => {
     state.asked = false;
   });
-  worker.on("error", () => {
-    state.broken = true;
-  });
+  worker.on("error", () => giveUp(state));
   worker.on("exit", () => {
     if (state.worker !== worker) return;
     state.worker = null;
     state.asked = false;
-    checkpointAfter(state.database, WAL_PAGES);
   });
-  checkpointAfter(state.database, WORKER_WAL_PAGES);
   return worker;
+}
+
+/** Without a thread, appending checkpoints what has become large. */
+function giveUp(state: State): null {
+  state.broken = true;
+  checkpointAfter(state.database, WAL_PAGES);
+  return null;
 }
 
 async function endWorker({ worker }: State): Promise<void> {
