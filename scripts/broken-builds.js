@@ -6,6 +6,7 @@ import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writ
 import { tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
 import { build } from "esbuild";
+import { breaking } from "./breaking.js";
 import { builds } from "./build.js";
 import { bundle } from "./bundle.js";
 import { ensureBuilt, ensureInstalled, root, tryRun } from "./ensure.js";
@@ -47,20 +48,6 @@ export const brokenBuilds = [
     to: "if (next !== undefined) ready = [next];",
   },
 ];
-
-function breaking({ file, from, to }) {
-  const path = join(root, file);
-  const source = readFileSync(path, "utf8");
-  if (source.split(from).length !== 2) throw new Error(`${file}: the text to break is not there once`);
-  return {
-    name: "breaking",
-    setup(work) {
-      work.onLoad({ filter: /\.ts$/ }, (loaded) =>
-        loaded.path === path ? { contents: source.replace(from, to), loader: "ts" } : undefined,
-      );
-    },
-  };
-}
 
 /** The program of a package that is like ours, but for one bug. */
 async function programWith(bug, folder) {

@@ -3,14 +3,15 @@ import { join } from "node:path";
 import { build } from "esbuild";
 import { root } from "./ensure.js";
 
-export async function bundle(entry) {
+/** `plugins`: esbuild's; `name`: of the file, where it is not the usual one. */
+export async function bundle(entry, { plugins = [], name } = {}) {
   // Below node_modules, so that packages left outside the bundle are found.
   const outfile = join(
     root,
     "node_modules",
     ".cache",
     "franca",
-    `${entry.replaceAll("/", "-").replace(/\.ts$/, "")}.js`,
+    `${name ?? entry.replaceAll("/", "-").replace(/\.ts$/, "")}.js`,
   );
   await build({
     absWorkingDir: root,
@@ -21,6 +22,7 @@ export async function bundle(entry) {
     format: "esm",
     target: "node20",
     packages: "external",
+    plugins,
     sourcemap: "inline",
     logLevel: "warning",
   });

@@ -1,6 +1,8 @@
 /** A model of the AI SDK for a choice of ours. The packages are loaded when the first turn needs them, not before. */
+
 import type { LanguageModel, ModelMessage, streamText } from "ai";
 import { defined } from "../core/defined.ts";
+import { lookUp } from "../core/look-up.ts";
 import type { ModelChoice } from "./providers.ts";
 
 export type ProviderOptions = NonNullable<Parameters<typeof streamText>[0]["providerOptions"]>;
@@ -58,7 +60,7 @@ const budgets: Readonly<Record<string, number>> = { low: 4_000, medium: 10_000, 
 
 /** A variant is how hard the model thinks, in each provider's own words. */
 function optionsFor({ choice, variant }: { choice: ModelChoice; variant: string | null }): ProviderOptions {
-  const budget = variant === null ? undefined : budgets[variant];
+  const budget = variant === null ? undefined : lookUp(budgets, variant);
   switch (choice.kind) {
     case "anthropic":
       return budget === undefined ? {} : { anthropic: { thinking: { type: "enabled", budgetTokens: budget } } };

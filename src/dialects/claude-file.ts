@@ -61,7 +61,7 @@ export function readClaudeFileLine(value: unknown): ClaudeFileLine {
   const native = shapeOf(value);
   const type = isString(native.type) ? native.type : "";
   if (skipped.has(type)) return { kind: "skipped" };
-  const named = titles[type];
+  const named = Object.hasOwn(titles, type) ? titles[type] : undefined;
   if (named !== undefined) {
     const title = native[named.field];
     return isString(title) ? { kind: "title", rank: named.rank, title } : { kind: "skipped" };

@@ -11,8 +11,9 @@ const SLOWEST_MS = 6;
 
 export interface Disk {
   readonly log: EventLog;
-  readonly isFull: () => boolean;
-  readonly setFull: (full: boolean) => void;
+  /** The share of writes that fail. */
+  readonly failing: () => number;
+  readonly setFailing: (share: number) => void;
   /** Who hears of stored groups: the process that lives now. */
   subscriber: (groups: readonly EventGroup[]) => void;
   /** Which life owns a session. */
@@ -21,12 +22,12 @@ export interface Disk {
 
 export function openDisk(): Disk {
   const log = openMemoryLog();
-  let full = false;
+  let failing = 0;
   const disk: Disk = {
     log,
-    isFull: () => full,
-    setFull(now) {
-      full = now;
+    failing: () => failing,
+    setFailing(share) {
+      failing = share;
     },
     subscriber: () => {},
     owners: new Map(),
@@ -54,7 +55,7 @@ export function openSimulatedLog({ disk, life, world }: { disk: Disk; life: Life
     };
   const written = <Args extends unknown[], Out>(work: (...args: Args) => Promise<Out>) =>
     slow(async (...args: Args): Promise<Out> => {
-      if (disk.isFull()) throw new ApiError("storage_error", "The simulated disk is full.");
+      if (random.chance(disk.failing())) throw new ApiError("storage_error", "The simulated disk is full.");
       return work(...args);
     });
   /** Owners of earlier lives are dead: they are shown as processes of a host that is gone. */

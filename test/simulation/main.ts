@@ -1,5 +1,6 @@
 /** `npm run simulate [-- --seeds N --from S | --seed S]`: simulates plans, and shows a smallest one that breaks. */
 import { parseArgs } from "node:util";
+import { bodyOf } from "./clients.ts";
 import { drawPlan, type Plan, shrink } from "./plan.ts";
 import { type Simulated, simulate } from "./simulate.ts";
 
@@ -44,7 +45,8 @@ for (let seed = from; seed < from + count; seed += 1) {
   if (simulated.violations.length === 0) continue;
   broken.push(plan);
   console.log(`seed ${seed}: BROKEN`);
-  for (const { promise, what } of simulated.violations.slice(0, 5)) console.log(`  ${promise}: ${what}`);
+  for (const { promise, what } of simulated.violations.slice(0, values["until-broken"] ? 100 : 5))
+    console.log(`  ${promise}: ${what}`);
   if (values["until-broken"]) break;
 }
 const seconds = (performance.now() - began) / 1_000;
@@ -55,9 +57,9 @@ const [first] = broken;
 if (first !== undefined && !values["no-shrink"]) {
   const smallest = await shrink(first, async (plan) => (await run(plan)).violations.length > 0);
   console.log(`smallest plan that still breaks it:\n${JSON.stringify(smallest, null, 1)}`);
-  const { violations, show } = await run(smallest);
+  const { violations, logs } = await run(smallest);
   for (const { promise, what } of violations) console.log(`  ${promise}: ${what}`);
-  if (values.show) console.log(show());
+  if (values.show) for (const events of logs.values()) for (const event of events) console.log(bodyOf(event));
   console.log(`again: npm run simulate -- --seed ${first.seed}`);
 }
 process.exitCode = broken.length === 0 ? 0 : 1;

@@ -53,7 +53,8 @@ export type Step = Timed &
     | { readonly type: "crash"; readonly effects: number; readonly downMs: number }
     | { readonly type: "restart" }
     | { readonly type: "agent-dies"; readonly session: number }
-    | { readonly type: "disk"; readonly fullMs: number }
+    /** So many of the writes fail. */
+    | { readonly type: "disk"; readonly fullMs: number; readonly share: number }
     | { readonly type: "clock"; readonly offsetMs: number }
   );
 
@@ -104,7 +105,9 @@ function drawStep(random: Random, sessions: number): Step {
   if (kind < 82) return { after, type: "look", session };
   if (kind < 87) return { after, type: "cut", session, back: random.integer(6) };
   if (kind < 91) return { after, type: "agent-dies", session };
-  if (kind < 94) return { after, type: "disk", fullMs: random.between(1, 4_000) };
+  if (kind < 94) {
+    return { after, type: "disk", fullMs: random.between(1, 4_000), share: random.pick([1, 0.5]) };
+  }
   if (kind < 96) return { after, type: "clock", offsetMs: random.between(-48, 48) * HOUR_MS };
   if (kind < 97) return { after, type: "title", session };
   if (kind < 99) return { after, type: "compact", session };

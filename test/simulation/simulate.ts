@@ -13,7 +13,7 @@ import type { Sessions } from "../../src/runtime/session/contract.ts";
 import { openSessions } from "../../src/runtime/session/sessions.ts";
 import { randomFrom } from "../faults/random.ts";
 import { simulatedAgent } from "./agent.ts";
-import { checkAll, type Violation } from "./checks.ts";
+import { checkAll, type Logs, type Violation } from "./checks.ts";
 import { bodyOf, openClient } from "./clients.ts";
 import { openDisk, openSimulatedLog } from "./log.ts";
 import { openObserver } from "./observer.ts";
@@ -33,8 +33,8 @@ export interface Simulated {
   /** How often the daemon was started, and how many events there are. */
   readonly lives: number;
   readonly events: number;
-  /** Everything that is in the logs, for people. */
-  readonly show: () => string;
+  /** What can be read in the end. */
+  readonly logs: Logs;
 }
 
 export async function simulate(plan: Plan): Promise<Simulated> {
@@ -143,7 +143,7 @@ async function conclude(simulation: Simulation): Promise<Simulated> {
     fingerprint: () => createHash("sha256").update(JSON.stringify(seen)).digest("hex"),
     lives: simulation.lives,
     events: [...logs.values()].reduce((sum, events) => sum + events.length, 0),
-    show: () => [...logs.values()].flatMap((events) => events.map(bodyOf)).join("\n"),
+    logs,
   };
 }
 

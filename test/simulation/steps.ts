@@ -62,8 +62,8 @@ async function carryOutStep(simulation: Simulation, step: Step, index: number): 
       await call(simulation, (sessions) => sessions.compact(id));
       return;
     case "disk":
-      disk.setFull(true);
-      world.later(step.fullMs, () => disk.setFull(false));
+      disk.setFailing(step.share);
+      world.later(step.fullMs, () => disk.setFailing(0));
       return;
     case "clock":
       return world.setClock(step.offsetMs);

@@ -32,7 +32,7 @@ test("every hand-made bug is listed", () => {
 });
 
 test("every text that a hand-made bug replaces is there once", () => {
-  const source = `${read("scripts/mutate.js")}${read("scripts/broken-builds.js")}`;
+  const source = ["mutate", "broken-builds", "broken-simulations"].map((name) => read(`scripts/${name}.js`)).join("");
   const bugs = [...source.matchAll(/file: "([^"]+)",\s+from: (?:'([^']+)'|("[^\n]+")),\n/g)];
   expect(bugs.length).toBe([...source.matchAll(/^ {4}bug: "/gm)].length);
   for (const [, file = "", single, double = '""'] of bugs) {

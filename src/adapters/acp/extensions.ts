@@ -1,4 +1,5 @@
 /** Methods and notifications that only one agent has: its quirks say what they mean. */
+import { lookUp } from "../../core/look-up.ts";
 import type { Report } from "../../core/report.ts";
 import { stepUsage } from "../../core/report-builders.ts";
 import { isString, shapeOf } from "../../dialects/shape.ts";
@@ -12,7 +13,7 @@ import { beginTurn } from "./work.ts";
 
 /** Null: nobody knows it. */
 export function onExtension(state: State, { method, params }: { method: string; params: unknown }): Report[] | null {
-  const meanings = ofFiles[method] ?? state.quirks.extension?.(method, params) ?? null;
+  const meanings = lookUp(ofFiles, method) ?? state.quirks.extension?.(method, params) ?? null;
   if (meanings === null) return null;
   const { sessionId } = shapeOf(params);
   const own = state.session === null || !isString(sessionId) || sessionId === state.session;

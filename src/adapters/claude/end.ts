@@ -1,5 +1,7 @@
 /** `result`: the CLI's word that a turn is over, why, and what it used. */
+
 import { defined } from "../../core/defined.ts";
+import { lookUp } from "../../core/look-up.ts";
 import type { EndReport, Report } from "../../core/report.ts";
 import type { ClaudeResult } from "../../dialects/claude.ts";
 import { isString } from "../../dialects/shape.ts";
@@ -84,7 +86,7 @@ function messageOf(line: ClaudeResult): string {
   // Diagnostics of the CLI for itself are not for people.
   const errors = (line.errors ?? []).filter(isString).filter((error) => !error.startsWith("[ede_diagnostic]"));
   if (errors.length > 0) return errors.join("\n");
-  return outcomes[line.subtype] ?? `Claude Code ended the turn with ${line.subtype}.`;
+  return lookUp(outcomes, line.subtype) ?? `Claude Code ended the turn with ${line.subtype}.`;
 }
 
 const outcomes: Readonly<Record<string, string>> = {

@@ -1,5 +1,6 @@
 /** Claude Code's tools by name: what kind each is, how it is titled, and what a permission for it is called. */
 
+import { lookUp } from "../../core/look-up.ts";
 import { isShape, isString } from "../../dialects/shape.ts";
 import type { ToolKind } from "../../protocol/items.ts";
 
@@ -27,7 +28,7 @@ const kinds: Readonly<Record<string, ToolKind>> = {
   Agent: "subagent",
 };
 
-export const toolKind = (name: string): ToolKind => kinds[name] ?? "tool";
+export const toolKind = (name: string): ToolKind => lookUp(kinds, name) ?? "tool";
 
 /** The most informative field of the input, per tool. */
 const titleFields: Readonly<Record<string, readonly string[]>> = {
@@ -52,7 +53,7 @@ const TITLE_LENGTH = 200;
 
 export function toolTitle(name: string, input: unknown): string {
   if (isShape(input)) {
-    for (const field of titleFields[name] ?? []) {
+    for (const field of lookUp(titleFields, name) ?? []) {
       const value = input[field];
       if (isString(value) && value !== "") return shorten(value);
     }
@@ -76,7 +77,7 @@ const actions: Readonly<Record<string, string>> = {
   Agent: "task",
 };
 
-export const permissionAction = (name: string): string => actions[name] ?? name;
+export const permissionAction = (name: string): string => lookUp(actions, name) ?? name;
 
 function shorten(text: string): string {
   const line = text.split("\n", 1)[0] ?? "";

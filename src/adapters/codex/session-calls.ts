@@ -2,6 +2,7 @@
  * Calls of the model as items: those that Codex keeps no item for (failed patches, unknown tools, bad arguments, all
  * tools of older versions) have only the call and its output.
  */
+import { lookUp } from "../../core/look-up.ts";
 import { type CodexFileLine, commandLine } from "../../dialects/codex-file.ts";
 import { isNumber, isString, type Shape, shapeOf } from "../../dialects/shape.ts";
 
@@ -42,7 +43,7 @@ export function planOf({ input }: Call): readonly Shape[] {
   const { plan } = shapeOf(parsed(input));
   if (!Array.isArray(plan)) return [];
   return plan.map(shapeOf).flatMap(({ step, status }) => {
-    const state = isString(status) ? planStates[status] : undefined;
+    const state = isString(status) ? lookUp(planStates, status) : undefined;
     return isString(step) && state !== undefined ? [{ step, status: state }] : [];
   });
 }

@@ -2,6 +2,7 @@
  * HTML → readable text: headings, lists, links and code survive; scripts, styles and markup do not. One pass over the
  * text, because pages come from strangers and an expression that runs wild would hold up everyone. Pure.
  */
+import { lookUp } from "../../core/look-up.ts";
 
 /** Elements whose content nobody reads. */
 const dropped: ReadonlySet<string> = new Set([
@@ -149,7 +150,7 @@ function titleOf(html: string, lower: string): string {
 
 function decode(text: string): string {
   return text.replace(/&(#x[0-9a-f]{1,6}|#\d{1,7}|[a-z]{1,10});/gi, (whole, name: string) => {
-    if (!name.startsWith("#")) return entities[name.toLowerCase()] ?? whole;
+    if (!name.startsWith("#")) return lookUp(entities, name.toLowerCase()) ?? whole;
     const hex = name.charAt(1).toLowerCase() === "x";
     const code = Number.parseInt(name.slice(hex ? 2 : 1), hex ? 16 : 10);
     return code > 0 && code <= 0x10ffff ? String.fromCodePoint(code) : whole;

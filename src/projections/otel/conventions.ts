@@ -1,5 +1,7 @@
 /** Names and values of the GenAI semantic conventions (version 1.41), and how ours become theirs. */
+
 import { hashHex } from "../../core/hash.ts";
+import { lookUp } from "../../core/look-up.ts";
 import type { Tokens } from "../../protocol/events.ts";
 import type { Attributes, Measure, Span, SpanIds } from "./telemetry.ts";
 
@@ -31,7 +33,7 @@ const providers: Readonly<Record<string, string>> = {
 /** Agents with several providers name theirs before the model: `anthropic/claude-…`. Else it is the agent's name. */
 function providerOf({ agent, model }: Subject): string {
   const named = /^([\w-]+)\//.exec(model ?? "")?.[1] ?? agent ?? "unknown";
-  return providers[named] ?? named;
+  return lookUp(providers, named) ?? named;
 }
 
 export function attributesOf(operation: Operation, subject: Subject): Attributes {

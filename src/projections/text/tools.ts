@@ -1,5 +1,7 @@
 /** A tool call as a line: what it does, to what, and what came of it. The same words for every agent. */
+
 import { commandOf, titleNames } from "../../core/command.ts";
+import { lookUp } from "../../core/look-up.ts";
 import { visible } from "../../core/visible.ts";
 import { isShape, isString, type Shape, shapeOf } from "../../dialects/shape.ts";
 import type { FileRefPart, Item, ToolCallPart, ToolResultPart } from "../../protocol/items.ts";
@@ -42,7 +44,7 @@ function verb(name: string, ...tools: readonly string[]): Record<string, string>
   return Object.fromEntries(tools.map((tool) => [tool, name]));
 }
 
-const verbOf = (name: string): string => VERBS[name.toLowerCase().replace(/[^a-z]/g, "")] ?? clean(name);
+const verbOf = (name: string): string => lookUp(VERBS, name.toLowerCase().replace(/[^a-z]/g, "")) ?? clean(name);
 
 export function describeTool(part: ToolCallPart, { directory }: { readonly directory: string | null }): ToolLine {
   const name = verbOf(part.name);

@@ -1,5 +1,7 @@
 /** What other programs ask of attached TUIs: published as events to those of the same directory. */
+
 import * as z from "zod";
+import { lookUp } from "../../core/look-up.ts";
 import { created } from "./events.ts";
 import { json, type OpenCodeAnswer, type OpenCodeCall, type OpenCodeRoute } from "./route.ts";
 import { viewOf } from "./sessions.ts";
@@ -60,7 +62,7 @@ export const tuiRoutes: readonly OpenCodeRoute[] = [
     partial: "Names that are not among the older ones are published as they are; OpenCode publishes no command then.",
     async handle(call) {
       const { command } = await call.body(Execute);
-      return publish(call, "tui.command.execute", { command: commands[command] ?? command });
+      return publish(call, "tui.command.execute", { command: lookUp(commands, command) ?? command });
     },
   },
   {

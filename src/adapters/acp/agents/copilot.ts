@@ -1,4 +1,5 @@
 /** GitHub Copilot CLI. Failures are text with a prefix, exit codes are said in words, and refused calls stay open. */
+import { lookUp } from "../../../core/look-up.ts";
 import { isString, shapeOf } from "../../../dialects/shape.ts";
 import { defineAcpAgent } from "../define.ts";
 import type { Chunk, OwnWords } from "../quirks.ts";
@@ -51,7 +52,7 @@ export const copilot = defineAcpAgent({
     content: "output",
     usage: { includesCache: true },
     toolName: ({ kind, rawInput }) =>
-      isString(shapeOf(rawInput).agent_type) ? "task" : isString(kind) ? toolNames[kind] : undefined,
+      isString(shapeOf(rawInput).agent_type) ? "task" : isString(kind) ? lookUp(toolNames, kind) : undefined,
     subagentOf(meta) {
       const { agentId } = shapeOf(shapeOf(meta)["github.com/copilot"]);
       return isString(agentId) ? { id: agentId } : null;

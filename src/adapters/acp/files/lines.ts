@@ -2,6 +2,7 @@
  * Turns of session files as lines of the Agent Client Protocol: what an agent that speaks it would have said, and its
  * host, if the conversation had been a live one.
  */
+import { lookUp } from "../../../core/look-up.ts";
 import type { Recorded } from "../../../core/recorded.ts";
 import type { FileTurn } from "../../../core/session-files.ts";
 import type { Shape } from "../../../dialects/shape.ts";
@@ -126,7 +127,7 @@ export interface FileResult {
 /** A call in the protocol's words. `kinds`: by the agent's own names of its tools. */
 export function callLine(session: string, call: FileCall, kinds: Readonly<Record<string, string>>): Recorded {
   const { id: toolCallId, name, input, title, at } = call;
-  const kind = kinds[name] ?? "other";
+  const kind = lookUp(kinds, name) ?? "other";
   const tool = { toolCallId, status: "in_progress", name, title, kind, rawInput: input, ...locationsOf(input) };
   return updateLine(session, { sessionUpdate: "tool_call", ...tool, content: [], _meta: { toolName: name } }, at);
 }
