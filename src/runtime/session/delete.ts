@@ -1,9 +1,10 @@
 /** Deleting sessions: one by id, those that nobody has used for long, and one whose creation failed. */
+import type { Snapshot } from "../../core/snapshot.ts";
 import { hasCode } from "../../protocol/errors.ts";
 import type { SessionId } from "../../protocol/ids.ts";
 import type { RecordPage } from "../log/contract.ts";
 import type { DeleteOptions, PruneOptions } from "./contract.ts";
-import { closeSession, type OpenSessions } from "./open-session.ts";
+import { closeSession, type OpenSession, type OpenSessions } from "./open-session.ts";
 import { withSession } from "./open-sessions.ts";
 import { isDeadOwner, isOwn } from "./owner.ts";
 import { endIdle, terminate } from "./turn-commands.ts";
@@ -15,10 +16,24 @@ export async function deleteSession(
   id: SessionId,
   { idleSince }: DeleteOptions = {},
 ): Promise<void> {
+  if (idleSince !== undefined) return deleteIdle(table, id, ({ time }) => Date.parse(time) <= idleSince);
+  return deleteEnded(table, id, (open) => terminate(table.runtime, open));
+}
+
+/** It is ended where prompts arrive, so that none is acknowledged and then lost. */
+const deleteIdle = (
+  table: OpenSessions,
+  id: SessionId,
+  isUnchanged: (now: Pick<Snapshot, "time" | "sequence">) => boolean,
+): Promise<void> => deleteEnded(table, id, (open) => endIdle(open, isUnchanged));
+
+async function deleteEnded(
+  table: OpenSessions,
+  id: SessionId,
+  end: (open: OpenSession) => Promise<void>,
+): Promise<void> {
   try {
-    await withSession(table, id, (open) =>
-      idleSince === undefined ? terminate(table.runtime, open) : endIdle(open, { since: idleSince }),
-    );
+    await withSession(table, id, end);
   } catch (error) {
     // A session whose agent is unknown here has nothing to stop. And where there is no room to store its end, it is
     // deleted without it: deleting is how room is made.
@@ -42,11 +57,12 @@ export async function pruneSessions(
   const { log, system } = table.runtime;
   const now = system.wall();
   const pruned: SessionId[] = [];
-  for (const { id, changedAt } of await idleSessions(table)) {
+  for (const idle of await idleSessions(table)) {
+    const { id, changedAt } = idle;
     const isOld = changedAt < now - olderThanMs;
     const isTooMuch = changedAt < now - IN_USE_MS && log.size() > maxBytes;
     if (pruned.length >= limit || (!isOld && !isTooMuch)) break;
-    if (await deleteIdle(table, { id, changedAt })) pruned.push(id);
+    if (await pruneIdle(table, idle)) pruned.push(id);
   }
   return pruned;
 }
@@ -54,6 +70,8 @@ export async function pruneSessions(
 interface Idle {
   readonly id: SessionId;
   readonly changedAt: number;
+  /** Its last event. */
+  readonly sequence: number;
 }
 
 async function idleSessions({ runtime: { log, owner: own } }: OpenSessions): Promise<readonly Idle[]> {
@@ -63,17 +81,17 @@ async function idleSessions({ runtime: { log, owner: own } }: OpenSessions): Pro
     const page: RecordPage = await log.list({ status: "idle", before: place, limit: PRUNED_AT_ONCE });
     for (const { id, summary, owner } of page.records) {
       const isElsewhere = owner !== null && !isOwn(owner, own) && !isDeadOwner(owner);
-      if (!isElsewhere) idle.push({ id, changedAt: Date.parse(summary.updatedAt) });
+      if (!isElsewhere) idle.push({ id, changedAt: Date.parse(summary.updatedAt), sequence: summary.lastSequence });
     }
     place = page.next;
   } while (place !== null);
   return idle.sort((one, other) => one.changedAt - other.changedAt);
 }
 
-/** False when it is used after all. It is ended where prompts arrive, so that none is acknowledged and then lost. */
-async function deleteIdle(table: OpenSessions, { id, changedAt }: Idle): Promise<boolean> {
+/** False when it is used after all. */
+async function pruneIdle(table: OpenSessions, { id, sequence }: Idle): Promise<boolean> {
   try {
-    await deleteSession(table, id, { idleSince: changedAt });
+    await deleteIdle(table, id, (now) => now.sequence === sequence);
     return true;
   } catch (error) {
     if (hasCode(error, "session_busy", "session_not_found", "session_owned")) return false;

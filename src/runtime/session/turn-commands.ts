@@ -1,6 +1,7 @@
 /** Commands for the turn of an open session: compact and shell, answers to requests, abort, terminate. */
 import { defined } from "../../core/defined.ts";
 import type { Session } from "../../core/session.ts";
+import type { Snapshot } from "../../core/snapshot.ts";
 import type { Command } from "../../protocol/commands.ts";
 import { ApiError, hasCode } from "../../protocol/errors.ts";
 import { promptId, turnId } from "../../protocol/ids.ts";
@@ -123,15 +124,16 @@ export async function terminate({ system }: Pick<Runtime, "system">, open: OpenS
 }
 
 /**
- * Ends a session that nobody uses; throws `session_busy` when it works, waits for a person, has prompts waiting, or has
- * changed after `since`.
+ * Ends a session that nobody uses; throws `session_busy` when it works, waits for a person, has prompts waiting, or is
+ * not as the caller saw it any more.
  */
-export async function endIdle(open: OpenSession, { since }: { readonly since: number }): Promise<void> {
+export async function endIdle(open: OpenSession, isUnchanged: (now: Snapshot) => boolean): Promise<void> {
   if (isEnded(open)) return;
   await open.writer.command({ type: "terminate", by: "daemon" }, (session) => {
-    const { turn, queue, permissions, questions, time } = session.snapshot();
+    const now = session.snapshot();
+    const { turn, queue, permissions, questions } = now;
     const isAtRest = turn === null && queue.length === 0 && permissions.size === 0 && questions.size === 0;
-    if (isAtRest && Date.parse(time) <= since) return;
+    if (isAtRest && isUnchanged(now)) return;
     throw new ApiError("session_busy", `Session ${open.id} is in use, or was a moment ago.`);
   });
 }
