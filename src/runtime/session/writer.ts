@@ -32,8 +32,11 @@ const GROUP_BYTES = 256 * 1024;
  */
 const GATHER_PER_LINE_MS = 0.1;
 const LONGEST_GATHER_MS = 8;
-/** How much may be queued before lines are stepped at once, before the agent is held back, and when it may resume. */
-const GATHERED_BYTES = 512 * 1024;
+/**
+ * How much may be queued before lines are stepped at once, before the agent is held back, and when it may resume. Lines
+ * that fill a group have nothing to wait for: their events are about as long as they are.
+ */
+const GATHERED_BYTES = GROUP_BYTES / 2;
 const BEHIND_BYTES = 1024 * 1024;
 const CAUGHT_UP_BYTES = 512 * 1024;
 

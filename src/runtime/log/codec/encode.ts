@@ -7,6 +7,7 @@
  *     12/3"text"                          the same, 12 ms later, caused three native lines further on
  */
 import { type RepeatedDelta, repeatedEvent } from "../../../core/repeat.ts";
+import { timeOf } from "../../../core/time-text.ts";
 import type { EventOf, UniversalEvent } from "../../../protocol/events.ts";
 import type { LineWriter } from "./line-writer.ts";
 
@@ -59,7 +60,7 @@ export function openEventEncoder(lines: LineWriter): EventEncoder {
     last: Run,
     { sequence, line, time, delta }: Pick<RepeatedDelta, "sequence" | "line" | "time" | "delta">,
   ) => {
-    if (time !== last.time) lines.integer(Date.parse(time) - Date.parse(last.time));
+    if (time !== last.time) lines.integer(timeOf(time) - timeOf(last.time));
     if (line !== last.line + 1) {
       lines.text("/");
       lines.integer(line - last.line);

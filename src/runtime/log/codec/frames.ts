@@ -1,5 +1,6 @@
 /** Stored events (encode.ts says how they are stored) as server-sent events: bytes to bytes, without values between. */
 import { assert } from "../../../core/fold.ts";
+import { timeText } from "../../../core/time-text.ts";
 import type { EventOf } from "../../../protocol/events.ts";
 import { asBuffer } from "./decode.ts";
 import { copyOut, reserve, type Scratch, writeInteger } from "./line-writer.ts";
@@ -144,7 +145,7 @@ function advance(template: Template, { ms, lines }: Step): void {
   template.line += lines;
   if (ms === 0) return;
   template.time += ms;
-  template.middle.write(new Date(template.time).toISOString(), template.timeAt, "latin1");
+  template.middle.write(timeText(template.time), template.timeAt, "latin1");
 }
 
 function writeHead(buffer: Buffer, { at, head, value }: { at: number; head: Buffer; value: number }): number {
