@@ -32,8 +32,19 @@ const isLast = (name: string): boolean => /dispose|sync|warp|moveSession|share|a
 const isPoll = (name: string): boolean => /control\.next/i.test(name);
 const PATIENCE_MS = 60_000;
 const POLL_MS = 2_000;
+/** How long is waited for the beginning of a stream. */
+const STREAM_MS = 5_000;
 
 export async function callAll(target: Target): Promise<readonly Called[]> {
+  const original = globalThis.fetch;
+  try {
+    return await callEach(target, original);
+  } finally {
+    globalThis.fetch = original;
+  }
+}
+
+async function callEach(target: Target, original: typeof fetch): Promise<readonly Called[]> {
   const called: Called[] = [];
   for (const version of ["v1", "v2"] as const) {
     let last: Seen | null = null;
@@ -43,13 +54,18 @@ export async function callAll(target: Target): Promise<readonly Called[]> {
       const given = AbortSignal.any([request.signal, AbortSignal.timeout(patience)]);
       const operation = operationOf(request);
       last = { operation, status: 0, shape: "" };
-      const response = await fetch(request, { signal: given });
+      const response = await original(request, { signal: given });
       last = { operation, status: response.status, shape: "stream" };
       // A stream has answered when it has begun.
       const isStream = response.headers.get("content-type")?.includes("event-stream") === true;
       if (isStream) return new Response("", { status: response.status, headers: response.headers });
       last = { operation, status: response.status, shape: shapeOf(await response.clone().text()) };
       return response;
+    };
+    // The streams of version 1 take no other `fetch`; what the daemon asks elsewhere is left alone.
+    globalThis.fetch = async (input, init) => {
+      const isOurs = new Request(input, init).url.startsWith(target.baseUrl);
+      return isOurs ? watching(input, init) : original(input, init);
     };
     const options = { baseUrl: target.baseUrl, directory: target.directory, fetch: watching };
     const client: unknown = version === "v1" ? createFirst(options) : createSecond(options);
@@ -59,9 +75,10 @@ export async function callAll(target: Target): Promise<readonly Called[]> {
       last = null;
       patience = isPoll(name) ? POLL_MS : PATIENCE_MS;
       const given = argumentsFor(version, target, name);
-      await call(given).catch(() => undefined);
-      // Requests that take no body are not sent with one.
-      if (seenIn(last) === null) await call({ ...given, body: undefined }).catch(() => undefined);
+      // Requests that take no body are not sent with one, and methods that take nothing not with anything.
+      for (const asked of [given, { ...given, body: undefined }, undefined]) {
+        if (seenIn(last) === null) await begun(await call(asked).catch(() => undefined));
+      }
       const seen = seenIn(last);
       const { operation = null, status = 0, shape = "" } = seen ?? {};
       called.push({ version, method: name, operation, status, shape });
@@ -69,6 +86,20 @@ export async function callAll(target: Target): Promise<readonly Called[]> {
   }
   return called;
 }
+
+/** A stream is asked for when it is first read. */
+async function begun(result: unknown): Promise<void> {
+  const stream: unknown = isShape(result) ? result.stream : undefined;
+  if (!isStream(stream)) return;
+  const reader = stream[Symbol.asyncIterator]();
+  await Promise.race([reader.next(), new Promise((resolve) => setTimeout(resolve, STREAM_MS).unref())]).catch(
+    () => null,
+  );
+  void reader.return?.().catch(() => undefined);
+}
+
+const isStream = (value: unknown): value is AsyncIterable<unknown> =>
+  typeof value === "object" && value !== null && Symbol.asyncIterator in value;
 
 /** The compiler does not see that calls assign it. */
 const seenIn = (last: unknown): Seen | null =>
