@@ -2,6 +2,7 @@
  * How the daemon stops. At the first signal running turns may end for as long as was configured (not at all by
  * default), then writes are finished and agents are stopped. Each further signal skips what is waited for.
  */
+import type { Logger } from "../runtime/logger.ts";
 import type { Daemon } from "../server/compose.ts";
 
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
@@ -13,19 +14,21 @@ interface Stopping {
   readonly waitMs: number;
   /** Other hosts get what comes meanwhile. */
   readonly drain: boolean;
+  readonly logger: Logger;
 }
 
 /**
  * Resolves when the daemon is down. The last signal ends the process at once: its guard ends the agents, and nothing
  * that was stored is lost.
  */
-export function closeOnSignals(daemon: Daemon, { waitMs: asked, drain }: Stopping): Promise<void> {
+export function closeOnSignals(daemon: Daemon, { waitMs: asked, drain, logger }: Stopping): Promise<void> {
   const waitMs = drain && asked === 0 ? DRAIN_MS : asked;
   return new Promise((resolve, reject) => {
     const waiting = new AbortController();
     let signals = 0;
-    const stop = (): void => {
+    const stop = (signal: NodeJS.Signals): void => {
       signals += 1;
+      logger.info("daemon.stopping", { signal, signals, waitMs });
       if (signals === 1) {
         // A database that does not answer is no reason to go on.
         const drained = drain ? daemon.sessions.drain().catch(() => {}) : Promise.resolve();

@@ -55,7 +55,7 @@ async function serve(flags: Readonly<Record<string, unknown>>): Promise<void> {
     ...defined({ destination: ownLogFile() }),
   });
   const daemon = await openDaemon({ ...settings, token, logger });
-  const stopping = closeOnSignals(daemon, { waitMs: settings.stopWaitMs, drain: settings.drain });
+  const stopping = closeOnSignals(daemon, { waitMs: settings.stopWaitMs, drain: settings.drain, logger });
   process.stdout.write(`Franca ${version} listens on ${daemon.url}\n`);
   // For the command that started us in the background and waits.
   process.send?.({ type: "listening", url: daemon.url });

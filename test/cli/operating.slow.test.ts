@@ -60,6 +60,8 @@ test("each request is one line with its route, session, status and duration; no 
     .split("\n")
     .filter((line) => line.startsWith("{"))
     .map((line) => Line.parse(JSON.parse(line)));
+  const stopping = lines.filter(({ msg }) => msg.startsWith("daemon.stop"));
+  expect(stopping).toMatchObject([{ msg: "daemon.stopping", signal: "SIGTERM" }, { msg: "daemon.stopped" }]);
   const seen = lines.filter(({ msg }) => msg === "request.ended").map((line) => Access.parse(line));
   const shown = seen.map(({ method, route, session = "-", status }) => `${method} ${route} ${session} ${status}`);
   for (const line of [

@@ -44,6 +44,7 @@ interface Life {
   readonly soak: Soak;
   readonly random: Random;
   readonly name: string;
+  readonly agent: string;
   readonly directory: string;
   readonly clients: readonly FaultClient[];
   readonly acknowledged: string[];
@@ -58,7 +59,7 @@ export function openPlace(soak: Soak, index: number): Place {
       const life = await begin(soak, { random, name: `s${index}-${count}`, place: index });
       events = () => life.clients[0]?.received.length ?? 0;
       await spend(life).catch((error: unknown) => {
-        soak.broken({ promise: "hung", what: `${life.name}: ${String(error)}` });
+        soak.broken({ promise: "hung", what: `${life.name}, ${life.agent}: ${String(error)}` });
       });
     }
     events = () => 0;
@@ -84,7 +85,7 @@ async function begin(soak: Soak, { random, name, place }: Birth): Promise<Life> 
     openClient({ url: host.url, path, retryMs: RETRY_MS, onEvent() {} }),
   );
   addFigures(soak.figures, { sessions: 1, clients: clients.length });
-  return { soak, random, name, directory, clients, acknowledged: [], session: () => client().session(name) };
+  return { soak, random, name, agent, directory, clients, acknowledged: [], session: () => client().session(name) };
 }
 
 /** Its turns, the comparison, and its end. */
@@ -152,7 +153,11 @@ async function untilIdle({ clients, acknowledged, session }: Life): Promise<void
       if (event.type === "turn.ended") open.delete(event.data.turn_id);
     }
     if (open.size === 0 && acknowledged.every((id) => begun.has(id))) return;
-    if (Date.now() > until) throw new Error(`A turn has not ended within ${PATIENCE_MS} ms.`);
+    if (Date.now() > until) {
+      const { status, queue, lastSequence } = await session().get({ limit: 0 });
+      const there = `${status}, ${queue.length} in its queue, ${read} of ${lastSequence} events seen`;
+      throw new Error(`A turn has not ended within ${PATIENCE_MS} ms: the session is ${there}.`);
+    }
     if (Date.now() - heard > SILENCE_MS) {
       heard = Date.now();
       await session()

@@ -13,6 +13,7 @@ import {
   type Last,
   leave,
   processesIn,
+  readLog,
   readWithClients,
   storedOf,
 } from "./aftermath.ts";
@@ -277,7 +278,8 @@ async function settle(world: World): Promise<Violation[]> {
   for (;;) {
     const details = await inBatches(names, (name) => world.client().session(name).get({ limit: 0 }));
     const busy = details.filter(({ status, queue }) => status !== "idle" || queue.length > 0);
-    if (busy.length === 0) return [];
+    // One that was acknowledged while the log could not be written begins when the session has tried again.
+    if (busy.length === 0 && ((await haveBegun(world)) || Date.now() > until)) return [];
     if (Date.now() > until) {
       return busy.map(({ sessionId, status }) => ({ promise: "hung", what: `${sessionId} is ${status}` }));
     }
@@ -290,6 +292,15 @@ async function settle(world: World): Promise<Violation[]> {
     }
     await after(25 + names.length);
   }
+}
+
+/** Whether all prompts have; one that never does is found when its log is checked. */
+async function haveBegun({ names, client, acknowledged }: World): Promise<boolean> {
+  const checked = await inBatches(names, async (name) => {
+    const prompts = acknowledged.get(name) ?? [];
+    return prompts.length === 0 || checkPrompts(name, prompts, await readLog(client().session(name))).length === 0;
+  });
+  return checked.every((begun) => begun);
 }
 
 /** A client that was cut has seen in another language what one sees that reads everything at once, afterwards. */
