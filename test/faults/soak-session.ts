@@ -137,7 +137,8 @@ function disturb({ soak, random, directory, clients, session }: Life): void {
 async function untilIdle({ clients, acknowledged, session }: Life): Promise<void> {
   const [client] = clients;
   if (client === undefined) return;
-  const until = Date.now() + PATIENCE_MS;
+  // Counted in looks, not by the clock: a machine that stands still is no hanging turn.
+  let waitedMs = 0;
   let heard = Date.now();
   let read = 0;
   const open = new Set<string>();
@@ -153,7 +154,8 @@ async function untilIdle({ clients, acknowledged, session }: Life): Promise<void
       if (event.type === "turn.ended") open.delete(event.data.turn_id);
     }
     if (open.size === 0 && acknowledged.every((id) => begun.has(id))) return;
-    if (Date.now() > until) {
+    waitedMs += POLL_MS;
+    if (waitedMs > PATIENCE_MS) {
       const { status, queue, lastSequence } = await session().get({ limit: 0 });
       const there = `${status}, ${queue.length} in its queue, ${read} of ${lastSequence} events seen`;
       throw new Error(`A turn has not ended within ${PATIENCE_MS} ms: the session is ${there}.`);
