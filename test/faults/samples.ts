@@ -18,7 +18,7 @@ export const labels: Readonly<Record<Measure, string>> = {
   diskPerEvent: "disk per stored event, bytes",
 };
 
-/** How much each may grow over the second half: a tenth of its median, or this where that is less. */
+/** How much each may grow over the second half: a tenth of its median, or this where that is more. */
 const noise: Readonly<Record<Measure, number | null>> = {
   memory: 24,
   files: 10,
