@@ -32,12 +32,12 @@ interface Lane {
   readonly run: (programs: Programs, round: Round) => Promise<Run> | null;
 }
 
-interface Round {
+export interface Round {
   readonly clients: number;
   readonly round: number;
 }
 
-interface Run {
+export interface Run {
   /** Deliveries per second, over all clients. */
   readonly rate: number;
   readonly lost: number;
@@ -183,13 +183,13 @@ function resultsOf({ name, beside, targets }: Lane, { runs, clients }: Measured)
   });
 }
 
-interface RelayLines {
+export interface RelayLines {
   readonly mark: string;
   readonly end: string;
   readonly ask: object;
 }
 
-const claudeLines: RelayLines = {
+export const claudeLines: RelayLines = {
   mark: '"text_delta","text":"#',
   end: '"type":"result"',
   ask: { type: "user", message: { role: "user", content: [{ type: "text", text: `flood ${DELTAS}` }] } },
@@ -201,7 +201,7 @@ const codexLines: RelayLines = {
   ask: { id: 1, method: "turn/start", params: { input: [{ type: "text", text: `flood ${DELTAS}` }] } },
 };
 
-function floodRelay(relay: Program, { clients }: Round, { mark, end, ask }: RelayLines): Promise<Run> {
+export function floodRelay(relay: Program, { clients }: Round, { mark, end, ask }: RelayLines): Promise<Run> {
   const begin = () => send("POST", relay.url, `${JSON.stringify(ask)}\n`);
   return measure({ clients, program: relay, url: relay.url, mark, end, begin });
 }
@@ -224,23 +224,28 @@ function floodPeer(peer: Peer, { clients, round }: Round): Promise<Run> {
 interface FrancaFlood extends Round {
   readonly agent: "mock" | "claude" | "codex";
   readonly surface: "universal" | "opencode";
+  readonly headers?: Readonly<Record<string, string>>;
+  /** The host that clients are connected to, when it is not the session's own. */
+  readonly through?: Program;
 }
 
-async function floodFranca(franca: Program, { clients, round, agent, surface }: FrancaFlood): Promise<Run> {
-  const path = `${franca.url}/v1/sessions/${surface}-${agent}-${clients}-${round}`;
-  await post(path, { agent, directory: process.cwd() });
+export async function floodFranca(franca: Program, flood: FrancaFlood): Promise<Run> {
+  const { clients, round, agent, surface, headers = {}, through = franca } = flood;
+  const name = `/v1/sessions/${surface}-${agent}-${clients}-${round}`;
+  const path = franca.url + name;
+  await post(path, { agent, directory: process.cwd() }, headers);
   // A first turn, so that the agent runs: the relay's does too.
-  await post(`${path}/messages`, { message: "silent" });
-  const before = await idleAt(path);
+  await post(`${path}/messages`, { message: "silent" }, headers);
+  const before = await idleAt(path, headers);
   const directory = encodeURIComponent(process.cwd());
   const mark = '"delta":"#';
   const stream =
     surface === "universal"
-      ? { url: `${path}/events/sse?offset=${before}`, mark, end: '"type":"turn.ended"' }
+      ? { url: `${through.url}${name}/events/sse?offset=${before}`, mark, end: '"type":"turn.ended"' }
       : { url: `${franca.url}/opencode/event?directory=${directory}`, mark, end: '"type":"session.idle"' };
-  const begin = () => post(`${path}/messages`, { message: `flood ${DELTAS}` });
-  const run = await measure({ clients, program: franca, ...stream, begin });
-  await send("DELETE", path);
+  const begin = () => post(`${path}/messages`, { message: `flood ${DELTAS}` }, headers);
+  const run = await measure({ clients, program: franca, ...stream, headers, begin });
+  await send("DELETE", path, undefined, headers);
   return run;
 }
 

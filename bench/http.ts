@@ -4,9 +4,11 @@ import { Agent, get, type IncomingMessage, request } from "node:http";
 // One connection for all requests, as a client library keeps it; `fetch` would be measured more than the server.
 const agent = new Agent({ keepAlive: true });
 
-export function send(method: string, url: string, body?: object | string): Promise<string> {
+type Headers = Readonly<Record<string, string>>;
+
+export function send(method: string, url: string, body?: object | string, headers: Headers = {}): Promise<string> {
   return new Promise((resolve, reject) => {
-    const outgoing = request(url, { method, agent }, (response) => {
+    const outgoing = request(url, { method, agent, headers }, (response) => {
       let text = "";
       response.setEncoding("utf8");
       response.on("data", (piece: string) => {
@@ -22,12 +24,14 @@ export function send(method: string, url: string, body?: object | string): Promi
   });
 }
 
-export const post = (url: string, body: object): Promise<string> => send("POST", url, body);
+export const post = (url: string, body: object, headers: Headers = {}): Promise<string> =>
+  send("POST", url, body, headers);
 
 /** The session's last sequence, once nothing runs any more. */
-export async function idleAt(session: string): Promise<number> {
+export async function idleAt(session: string, headers: Headers = {}): Promise<number> {
   for (;;) {
-    const detail: { status: string; lastSequence: number } = JSON.parse(await send("GET", `${session}?limit=0`));
+    const answer = await send("GET", `${session}?limit=0`, undefined, headers);
+    const detail: { status: string; lastSequence: number } = JSON.parse(answer);
     if (detail.status === "idle") return detail.lastSequence;
   }
 }

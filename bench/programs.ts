@@ -22,11 +22,7 @@ export async function startRelay(language: Language): Promise<Program> {
 
 /** As users have it: the built program, the log in SQLite. Claude Code and Codex are the relay's fake agents. */
 export async function startFranca(): Promise<Program> {
-  const home = mkdtempSync(join(tmpdir(), "franca-bench-"));
-  for (const language of ["claude", "codex"]) {
-    const shim = `#!/bin/sh\nexec "${process.execPath}" "${process.argv[1]}" ${language} "$@"\n`;
-    writeFileSync(join(home, language), shim, { mode: 0o755 });
-  }
+  const home = shimFolder();
   const args = [
     join(process.cwd(), "bin", "franca.js"),
     "serve",
@@ -55,6 +51,16 @@ export async function startFranca(): Promise<Program> {
       rmSync(home, { recursive: true, force: true });
     },
   };
+}
+
+/** A home with the fake agents in it, under the names of the real ones. */
+export function shimFolder(): string {
+  const home = mkdtempSync(join(tmpdir(), "franca-bench-"));
+  for (const language of ["claude", "codex"]) {
+    const shim = `#!/bin/sh\nexec "${process.execPath}" "${process.argv[1]}" ${language} "$@"\n`;
+    writeFileSync(join(home, language), shim, { mode: 0o755 });
+  }
+  return home;
 }
 
 export async function addressOf(child: ChildProcess): Promise<string> {

@@ -4,6 +4,7 @@ import { converting } from "./convert.ts";
 import { discovering } from "./discover.ts";
 import { writePage } from "./document.ts";
 import { flooding } from "./flood.ts";
+import { hosts } from "./hosts.ts";
 import { inspector } from "./inspector.ts";
 import { latency } from "./latency.ts";
 import { asTable, type Measurement, type Result } from "./measure.ts";
@@ -21,6 +22,7 @@ const measurements: readonly Measurement[] = [
   weight,
   reconnecting,
   converting,
+  hosts,
   discovering,
   inspector,
 ];

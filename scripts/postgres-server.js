@@ -36,7 +36,7 @@ export function installPostgres() {
 }
 
 /** Returns what tests need to reach, stop and start it, and `remove`. */
-export async function startPostgres(bin) {
+export async function startPostgres(bin, { fsync = "off" } = {}) {
   const user = unprivileged();
   const folder = mkdtempSync(join(tmpdir(), "franca-postgres-"));
   const remove = () => rmSync(folder, { recursive: true, force: true });
@@ -48,7 +48,7 @@ export async function startPostgres(bin) {
     const data = join(folder, "data");
     const run = (name, args) => program(join(bin, name), args, { folder, user });
     run("initdb", ["-D", data, "-U", "franca", "--auth=scram-sha-256", `--pwfile=${passwordFile}`, "-E", "UTF8", "-N"]);
-    const port = await start({ run, data, folder });
+    const port = await start({ run, data, folder, fsync });
     const server = { bin, data, folder, port, password, user };
     return {
       server,
@@ -64,11 +64,11 @@ export async function startPostgres(bin) {
 }
 
 /** Another program may take the port between our look and the server's start. */
-async function start({ run, data, folder }) {
+async function start({ run, data, folder, fsync }) {
   for (let attempt = 1; ; attempt += 1) {
     const port = await freePort();
     // Tests end processes, never the machine: what was handed to the system is safe.
-    const settings = `-p ${port} -k ${folder} -c listen_addresses=127.0.0.1 -c fsync=off -c max_connections=200`;
+    const settings = `-p ${port} -k ${folder} -c listen_addresses=127.0.0.1 -c fsync=${fsync} -c max_connections=200`;
     try {
       run("pg_ctl", ["start", "-D", data, "-l", join(folder, "server.log"), "-w", "-t", "60", "-o", settings]);
       return port;

@@ -1,7 +1,7 @@
 /**
  * `npm run test:postgres [-- --rounds N, vitest arguments]`: the log on a real Postgres, which this script starts and
  * stops. Where there is none it is installed in CI; elsewhere the suite is skipped, saying so. With
- * `--rounds` three hosts go through so many rounds of faults.
+ * `--rounds` three hosts go through so many rounds of faults: ten in CI, none elsewhere by default.
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -29,7 +29,7 @@ async function test(programs) {
 
 function argumentsOf(args) {
   const at = args.indexOf("--rounds");
-  if (at < 0) return { rounds: "0", rest: args };
+  if (at < 0) return { rounds: process.env.CI === "true" ? "10" : "0", rest: args };
   return { rounds: args[at + 1] ?? "", rest: args.toSpliced(at, 2) };
 }
 

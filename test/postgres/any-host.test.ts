@@ -102,6 +102,37 @@ test("a file that comes with a prompt is refused by another host, with the owner
   expect(await response.json()).toMatchObject({ code: "host_unavailable", detail: expect.stringContaining(hostUrl) });
 });
 
+test("what is on a session's disk: changes come from its host, files are refused with its name", async () => {
+  const hostUrl = "http://10.0.0.1:7717";
+  const [one, two] = await startHosts({ hostUrl, trustedFolders: [] }, { trustedFolders: [] });
+  const directory = one?.directory ?? "";
+  await one?.client.create({ id: "s", agent: "mock", directory });
+  await one?.client.session("s").run("tool");
+  const ask = async (host: TestDaemon | undefined, path: string) => {
+    const response = await fetch((host?.url ?? "") + path, { headers: { authorization: `Bearer ${TOKEN}` } });
+    return { status: response.status, body: await response.text() };
+  };
+  const own = await ask(one, "/v1/sessions/s/diff");
+  expect(own.status).toBe(200);
+  expect(await ask(two, "/v1/sessions/s/diff")).toEqual(own);
+  const at = encodeURIComponent(directory);
+  for (const path of [
+    "/file?path=.",
+    "/file/content?path=a",
+    "/find?pattern=a",
+    "/find/file?query=a",
+    "/pty?",
+    "/vcs/diff?",
+  ]) {
+    const refused = await ask(two, `/opencode${path}&directory=${at}`);
+    expect([path, refused.status, refused.body]).toEqual([path, 503, expect.stringContaining(hostUrl)]);
+  }
+  expect((await ask(one, `/opencode/find/file?query=a&directory=${at}`)).status).toBe(200);
+  // Another folder, which no session has, is no host's.
+  const strange = await ask(two, `/opencode/find/file?query=a&directory=${encodeURIComponent(temporaryFolder())}`);
+  expect(strange.status).toBe(403);
+});
+
 test("OpenCode's SDK on another host: prompt, permission, abort, delete", { timeout: TIMEOUT_MS }, async () => {
   const [one, two] = await twoHosts();
   await one.client.create({ id: "s", agent: "mock", directory: one.directory });

@@ -7,30 +7,40 @@ export interface ServerProxy {
   readonly open: (isOpen: boolean) => void;
   /** The next request with this text reaches the server; instead of its answer the client sees the connection end. */
   readonly loseAnswerTo: (text: string) => Promise<void>;
+  /** Each connection, new ones too, ends after so many more bytes as are drawn for it; null: none any more. */
+  readonly cut: (draw: (() => number) | null) => void;
   readonly close: () => Promise<void>;
 }
 
 export async function openProxy(target: number): Promise<ServerProxy> {
-  const clients = new Set<Socket>();
+  /** With the bytes that may still pass. */
+  const clients = new Map<Socket, { left: number }>();
+  let draw: (() => number) | null = null;
   let isOpen = true;
   let losing: { readonly text: string; readonly lost: () => void } | null = null;
   const server = createServer((client) => {
     const upstream = connect(target, "127.0.0.1");
     let cut: (() => void) | null = null;
-    clients.add(client);
+    const limit = { left: draw?.() ?? Number.POSITIVE_INFINITY };
+    clients.set(client, limit);
+    const pass = (to: Socket, chunk: Buffer): void => {
+      to.write(chunk.subarray(0, limit.left));
+      limit.left -= chunk.length;
+      if (limit.left < 0) client.destroy();
+    };
     client.on("data", (chunk) => {
       if (!isOpen) return;
       if (losing !== null && chunk.includes(losing.text)) {
         cut = losing.lost;
         losing = null;
       }
-      upstream.write(chunk);
+      pass(upstream, chunk);
     });
     upstream.on("data", (chunk) => {
       if (cut !== null) {
         client.destroy();
         cut();
-      } else if (isOpen) client.write(chunk);
+      } else if (isOpen) pass(client, chunk);
     });
     const end = (): void => {
       clients.delete(client);
@@ -47,7 +57,11 @@ export async function openProxy(target: number): Promise<ServerProxy> {
     open(value) {
       isOpen = value;
       // What was swallowed cannot be continued.
-      if (value) for (const client of clients) client.destroy();
+      if (value) for (const client of clients.keys()) client.destroy();
+    },
+    cut(next) {
+      draw = next;
+      for (const limit of clients.values()) limit.left = next?.() ?? Number.POSITIVE_INFINITY;
     },
     loseAnswerTo: (text) =>
       new Promise<void>((resolve) => {
@@ -55,7 +69,7 @@ export async function openProxy(target: number): Promise<ServerProxy> {
       }),
     close: () =>
       new Promise<void>((resolve) => {
-        for (const client of clients) client.destroy();
+        for (const client of clients.keys()) client.destroy();
         server.close(() => resolve());
       }),
   };

@@ -1,7 +1,7 @@
 /** What hosts that share one log do for each other: commands that pass between them, and who may run which session. */
 import type { SessionId } from "../../protocol/ids.ts";
 import type { Placement } from "../../protocol/placement.ts";
-import type { Owner, StoredPrompt } from "./contract.ts";
+import type { Owner, OwnerHost, StoredPrompt } from "./contract.ts";
 
 /** A command for a session of another host. */
 export interface StoredCommand {
@@ -51,6 +51,8 @@ export interface Cluster {
   placement(id: SessionId, options?: { readonly ifNobodys: boolean }): Promise<Placement>;
   /** Whether a living host may run it. */
   isServed(id: SessionId): Promise<boolean>;
+  /** The host whose disk a directory is on, where sessions of other hosts have it and none of this one; else null. */
+  diskOf(directory: string): Promise<OwnerHost | null>;
   /** The owner gives its session to another host; with null to whichever may run it. */
   hand(id: SessionId, owner: Owner, to: string | null): Promise<void>;
 }

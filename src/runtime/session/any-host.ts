@@ -14,8 +14,9 @@ import { createSession } from "./create.ts";
 import type { OpenSessions } from "./open-session.ts";
 import { OwnedElsewhere, placeOf } from "./owner.ts";
 import { type AskHost, acceptMove, createPlaced, moveSession } from "./placement.ts";
+import type { Worktrees } from "./worktrees.ts";
 
-type Door = Commands & Answers;
+type Door = Commands & Answers & Worktrees;
 
 /** How often a command follows a session that goes from host to host meanwhile. */
 const MOVES = 5;
@@ -80,6 +81,8 @@ export function anyHost(table: OpenSessions, local: Door): Door {
     notice: named("notice", local.notice),
     terminate: named("terminate", local.terminate),
     delete: named("delete", local.delete),
+    diff: named("diff", local.diff),
+    removeWorktree: named("removeWorktree", local.removeWorktree),
     replyPermission: named("replyPermission", local.replyPermission),
     replyQuestion: named("replyQuestion", local.replyQuestion),
     rejectQuestion: named("rejectQuestion", local.rejectQuestion),

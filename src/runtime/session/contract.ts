@@ -207,6 +207,8 @@ export interface Sessions {
   };
   /** Hosts that share the log; none where it is this machine's alone. */
   hosts(): Promise<readonly HostSummary[]>;
+  /** The other host whose disk a directory is on, in words; null where it is this one's, or nobody's. */
+  diskOf(directory: string): Promise<string | null>;
   /** Gives an idle session to another host. */
   move(id: SessionId, host: string): Promise<void>;
   /** The host takes nothing new any more; without one, this host, where others share its log. */

@@ -10,6 +10,7 @@ import type { SessionRecord, SessionSettings } from "../log/contract.ts";
 import { readEvents, readItems } from "../log/pages.ts";
 import type { Sessions } from "./contract.ts";
 import type { OpenSession, OpenSessions } from "./open-session.ts";
+import { placeOf } from "./owner.ts";
 import type { Runtime } from "./runtime.ts";
 import { detail, keptWith, latestItems, summarise } from "./summary.ts";
 
@@ -35,6 +36,7 @@ type Reads = Pick<
   | "verify"
   | "hosts"
   | "drain"
+  | "diskOf"
   | "working"
   | "usage"
 >;
@@ -44,7 +46,7 @@ export function reads(table: OpenSessions): Reads {
   return {
     async list({ limit = SESSIONS, cursor, ...filter } = {}) {
       const open = await readyHere(table);
-      const { records, next } = await log.list({ ...filter, limit, before: placeOf(cursor) });
+      const { records, next } = await log.list({ ...filter, limit, before: pageOf(cursor) });
       const sessions = records.map(({ id, settings, summary }) => {
         const own = open.get(id);
         return own === undefined || own.writer.isAhead()
@@ -76,6 +78,10 @@ export function reads(table: OpenSessions): Reads {
     storedBytes: log.size,
     verify: log.verify,
     hosts: () => log.hosts(),
+    async diskOf(directory) {
+      const host = (await log.cluster?.diskOf(directory)) ?? null;
+      return host === null ? null : placeOf(host);
+    },
     drain: (host) => drain(table.runtime, host),
     async working() {
       const all = [...(await readyHere(table)).values()];
@@ -102,7 +108,7 @@ async function drain({ log }: Runtime, host?: string): Promise<void> {
   throw new ApiError("not_found", `There is no host ${id}: franca hosts lists them.`);
 }
 
-function placeOf(cursor: string | undefined): number | null {
+function pageOf(cursor: string | undefined): number | null {
   if (cursor === undefined) return null;
   if (/^\d{1,15}$/.test(cursor)) return Number(cursor);
   throw new ApiError("invalid_request", `${JSON.stringify(cursor)} is no cursor of this list.`);

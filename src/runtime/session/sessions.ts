@@ -36,10 +36,9 @@ export async function openSessions(options: RuntimeOptions): Promise<Sessions> {
   runtime.answerRelay = (relayed) => answerRelay(table, relayed);
   let closing: Promise<void> | null = null;
   return {
-    ...anyHost(table, { ...commands(table), ...answers(table) }),
+    ...anyHost(table, { ...commands(table), ...answers(table), ...worktreeCommands(table) }),
     ...reads(table),
     ...trustCommands(table),
-    ...worktreeCommands(table),
     ...delegates(table),
     ...agents(runtime),
     agentServer: servers.agentServer,

@@ -11,6 +11,7 @@ import type { WorktreeEntry } from "../workspace/registry.ts";
 import { type Made, makeWorktree, removeWorktree, worktreeFolder } from "../workspace/worktree.ts";
 import type { Sessions } from "./contract.ts";
 import type { OpenSessions } from "./open-session.ts";
+import { refuseElsewhere } from "./owner.ts";
 import type { Runtime } from "./runtime.ts";
 
 /** Makes the worktree and lists it, so that trust follows its repository from the first moment. */
@@ -34,7 +35,7 @@ export async function dropWorktree({ worktrees }: Runtime, entry: WorktreeEntry)
   await removeWorktree({ registry: worktrees, entry, force: true }).catch(() => {});
 }
 
-type Worktrees = Pick<Sessions, "diff" | "worktrees" | "removeWorktree">;
+export type Worktrees = Pick<Sessions, "diff" | "worktrees" | "removeWorktree">;
 
 export function worktreeCommands(table: OpenSessions): Worktrees {
   const { worktrees, log } = table.runtime;
@@ -49,6 +50,7 @@ export function worktreeCommands(table: OpenSessions): Worktrees {
       return Promise.all(listed);
     },
     async removeWorktree(id, { force }) {
+      await refuseElsewhere(table.runtime, id);
       const entry = worktrees.find(id);
       if (entry === null) throw new ApiError("worktree_not_found", `There is no worktree of a session ${id}.`);
       const record = await log.find(id);
@@ -60,7 +62,9 @@ export function worktreeCommands(table: OpenSessions): Worktrees {
   };
 }
 
-async function diffOf({ log, worktrees, trust }: Runtime, id: SessionId): Promise<SessionDiff> {
+async function diffOf(runtime: Runtime, id: SessionId): Promise<SessionDiff> {
+  await refuseElsewhere(runtime, id);
+  const { log, worktrees, trust } = runtime;
   const record = await log.find(id);
   if (record === null) throw new ApiError("session_not_found", `There is no session ${id}.`);
   const own = worktrees.find(id);

@@ -31,6 +31,7 @@ import {
   readBody,
   respond,
 } from "./route.ts";
+import { refuseOtherDisk } from "./served-directory.ts";
 import { serverInfoRoutes } from "./server-info.ts";
 import { openSessionViews } from "./session-views.ts";
 import { sessionRoutes } from "./sessions.ts";
@@ -142,6 +143,7 @@ async function answer(exchange: Exchange, route: Answered, context: OpenCodeCont
     body: (schema) => readBody(incoming, schema, { maxBytes: context.maxBodyBytes }),
   };
   try {
+    if (OWN_DISK.test(operation)) await refuseOtherDisk(call);
     const passed = await call.passThrough.pass(call, { operation, hasOwn: route.handle !== null });
     if (passed !== null) return passed;
     if (route.handle === null) return notImplemented(`${operation} needs OpenCode's own server.`);
@@ -156,6 +158,9 @@ async function answer(exchange: Exchange, route: Answered, context: OpenCodeCont
     return respond(status, body);
   }
 }
+
+/** Files, searches, changes and terminals: of the disk that the directory is on. */
+const OWN_DISK = /^\S+ (?:\/api)?\/(?:file|find|vcs\/|pty)/;
 
 async function toReply(given: OpenCodeAnswer): Promise<Reply> {
   if (given === "sent") return "sent";

@@ -10,6 +10,7 @@ import type { ServerContext } from "../http/route.ts";
 import type { PassThrough } from "./pass-through.ts";
 import { targetOf, trustedDirectory } from "./pass-through-target.ts";
 import { directoryOf } from "./route.ts";
+import { refuseOtherDisk } from "./served-directory.ts";
 
 const PATH = /^(?:\/opencode(?:\/@[a-z0-9_-]+)?)?(\/api)?\/pty\/([^/]+)\/connect$/;
 
@@ -39,6 +40,7 @@ export async function connectTerminal(
   const { ptyID, path } = terminal;
   const query = Object.fromEntries(new URL(url, "http://localhost").searchParams);
   const given = directoryOf({ query, headers: incoming.headers });
+  await refuseOtherDisk({ directory: given, sessions: context.sessions });
   const directory = trustedDirectory({ directory: given, sessions: context.sessions });
   const target = targetOf({ params: { ptyID }, query, directory }, path);
   const server = await passThrough.server(directory);

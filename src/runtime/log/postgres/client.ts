@@ -2,10 +2,10 @@
  * Postgres by one small interface: a bounded pool, prepared statements, and errors that say what to do. The password,
  * the statements' values and the address with its credentials appear in no error.
  */
-import type { Sql, TransactionSql } from "postgres";
+import type { Sql } from "postgres";
 import { ApiError } from "../../../protocol/errors.ts";
 import type { Row } from "../rows.ts";
-import { placeOf, storageError, type WrittenPlace } from "./errors.ts";
+import { codeOf, placeOf, storageError, type WrittenPlace } from "./errors.ts";
 
 export type Value = null | number | string | boolean | Uint8Array;
 
@@ -45,62 +45,115 @@ const CLOSE_S = 5;
 
 export async function openClient({ url, connections = CONNECTIONS }: ClientOptions): Promise<Client> {
   const place = placeOf(url);
-  const guard = async <T>(work: () => Promise<T>): Promise<T> => {
+  const noted = async <T>(work: () => Promise<T>): Promise<T> => {
     try {
-      return await limited(work());
+      return await work();
     } catch (error) {
       throw storageError(place, error);
     }
   };
   // Even its complaint about an address may repeat it.
-  const sql = await guard(() => connect(url, connections));
-  const query: Queries["query"] = (text, ...values) => guard(() => ask(sql, text, values));
+  const pool = await noted(() => openPool(url, connections));
+  // Of its own: it is never replaced, and listens again by itself.
+  const wakes = await noted(() => openPool(url, 1));
+  const guard = <T>(work: (sql: Sql) => Promise<T>): Promise<T> => noted(() => pool.use(work));
+  const query: Queries["query"] = (text, ...values) => guard((sql) => ask(sql, text, values));
   return {
     place,
     query,
     read: (text, ...values) => again(() => query(text, ...values)),
-    transaction: (work) =>
-      guard(async () => {
-        const box: { result?: Awaited<ReturnType<typeof work>> } = {};
-        await sql.begin(async (transaction) => {
-          box.result = await work({ query: (text, ...values) => ask(transaction, text, values) });
-        });
-        if (!("result" in box)) throw new Error("The transaction has no result.");
-        const { result } = box;
-        return result;
-      }),
-    listen: (channel, onWake) => guard(async () => void (await sql.listen(channel, onWake, () => onWake(null)))),
-    close: () => guard(() => sql.end({ timeout: CLOSE_S })),
+    transaction: (work) => guard((sql) => inTransaction(sql, work)),
+    listen: (channel, onWake) =>
+      noted(() => wakes.use(async (sql) => void (await sql.listen(channel, onWake, () => onWake(null))))),
+    close: () => noted(async () => void (await Promise.all([pool.close(), wakes.close()]))),
   };
 }
 
-async function connect(url: string, connections: number): Promise<Sql> {
+/**
+ * Quirk: a statement that is sent after its connection has ended ends the whole process, and the library's own
+ * transactions send their rollback so. Here nothing more is sent then; the pool is replaced, and its connections end.
+ */
+async function inTransaction<T>(sql: Sql, work: (queries: Queries) => Promise<T>): Promise<T> {
+  const reserved = await sql.reserve();
+  try {
+    await reserved.unsafe("BEGIN");
+    const result = await work({ query: (text, ...values) => ask(reserved, text, values) });
+    await reserved.unsafe("COMMIT");
+    reserved.release();
+    return result;
+  } catch (error) {
+    if (!BROKEN.test(codeOf(error))) {
+      await reserved.unsafe("ROLLBACK");
+      reserved.release();
+    }
+    throw error;
+  }
+}
+
+interface Pool {
+  readonly use: <T>(work: (sql: Sql) => Promise<T>) => Promise<T>;
+  readonly close: () => Promise<unknown>;
+}
+
+/** What a connection says that ended in the middle of something; one that was refused has begun nothing. */
+const BROKEN = /^(08...|57P0[1-5]|CONNECTION_|CONNECT_TIMEOUT|ECONNRESET|EPIPE)/;
+
+/**
+ * Quirk: where a connection ends in mid-answer, the library keeps how many rows had come and what was not sent yet, and
+ * uses both for the next connection: rows come in wrong places, or nothing is sent any more. So it is replaced then.
+ */
+async function openPool(url: string, connections: number): Promise<Pool> {
+  const open = await load(url, connections);
+  let current = open();
+  return {
+    async use(work) {
+      const sql = current;
+      try {
+        return await limited(work(sql));
+      } catch (error) {
+        if (sql === current && BROKEN.test(codeOf(error))) {
+          current = open();
+          // What else is under way there has a moment to end.
+          sql.end({ timeout: CLOSE_S }).catch(() => {});
+        }
+        throw error;
+      }
+    },
+    close: () => current.end({ timeout: CLOSE_S }),
+  };
+}
+
+async function load(url: string, connections: number): Promise<() => Sql> {
   const { default: postgres } = await import("postgres").catch((error: unknown) => {
     const reason = error instanceof Error ? error.message.split("\n")[0] : String(error);
     const advice = "Install Franca with its optional dependencies, or `npm install postgres` beside it.";
     throw new ApiError("storage_error", `The package postgres cannot be loaded (${reason}). ${advice}`);
   });
-  return postgres(url, {
-    max: connections,
-    connect_timeout: CONNECT_S,
-    backoff: (retries) => Math.min(RECONNECT_FIRST_S * 2 ** retries, RECONNECT_LONGEST_S),
-    // Types of arrays are not asked for at every connection: we use none.
-    fetch_types: false,
-    onnotice: () => {},
-    connection: {
-      application_name: "franca",
-      statement_timeout: STATEMENT_MS,
-      idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
-    },
-  });
+  const open = (): Sql =>
+    postgres(url, {
+      max: connections,
+      connect_timeout: CONNECT_S,
+      backoff: (retries) => Math.min(RECONNECT_FIRST_S * 2 ** retries, RECONNECT_LONGEST_S),
+      // Types of arrays are not asked for at every connection: we use none.
+      fetch_types: false,
+      onnotice: () => {},
+      connection: {
+        application_name: "franca",
+        statement_timeout: STATEMENT_MS,
+        idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
+      },
+    });
+  return open;
 }
 
-async function ask(sql: Sql | TransactionSql, text: string, values: readonly Value[]): Promise<readonly Row[]> {
+async function ask(sql: Sql, text: string, values: readonly Value[]): Promise<readonly Row[]> {
   // Postgres stores no zero byte in a text: the caller made a mistake, and the storage is fine.
   if (values.some((value) => typeof value === "string" && value.includes("\0"))) {
     throw new ApiError("invalid_request", "A text with a zero byte in it cannot be stored.");
   }
-  return sql.unsafe<Row[]>(text, [...values], { prepare: true });
+  const rows = await sql.unsafe<Row[]>(text, [...values], { prepare: true });
+  // Without holes, which another query's rows may have left (see openPool).
+  return rows.filter((row: Row | undefined) => row !== undefined);
 }
 
 /** An answer that never comes, because its connection was lost unnoticed, must not be waited for without an end. */

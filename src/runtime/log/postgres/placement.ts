@@ -1,4 +1,5 @@
 /** Which host may run a session: decided by the database, by its own clock, for every claim alike. */
+import { dirname } from "node:path";
 import type { SessionId } from "../../../protocol/ids.ts";
 import type { Placement } from "../../../protocol/placement.ts";
 import { noSession } from "../errors.ts";
@@ -42,7 +43,14 @@ const HAND = `
   UPDATE franca.sessions SET home = $6, owner_host = NULL, owner_epoch = NULL, owner_pid = NULL, owner_started = NULL
   WHERE id = $1 AND owner_host = $2 AND owner_epoch = $3 AND owner_pid = $4 AND owner_started = $5 RETURNING key`;
 
-type Placing = Pick<Cluster, "drain" | "placement" | "isServed" | "hand">;
+/** `$1` is the directory and all that it is in, as JSON. */
+const DISK = `
+  SELECT home.id, home.url, home.lease_until > clock_timestamp() AS alive
+  FROM franca.sessions AS session JOIN franca.hosts AS home ON home.id = session.home
+  WHERE session.id IS NOT NULL AND session.directory IN (SELECT jsonb_array_elements_text($1::text::jsonb))
+  ORDER BY home.id = $2 DESC, alive DESC LIMIT 1`;
+
+type Placing = Pick<Cluster, "drain" | "placement" | "isServed" | "diskOf" | "hand">;
 
 export const placing = (store: Store): Placing => ({
   async drain(host) {
@@ -52,12 +60,22 @@ export const placing = (store: Store): Placing => ({
   placement: async (id, { ifNobodys } = { ifNobodys: false }) =>
     (await placementOf(store, { id, ifNobodys })).placement,
   isServed: async (id) => (await placementOf(store, { id, ifNobodys: false })).isServed,
+  async diskOf(directory) {
+    const [row] = await store.client.read(DISK, JSON.stringify(ancestors(directory)), store.identity().host);
+    if (row === undefined || text(row, "id") === store.identity().host) return null;
+    return { id: text(row, "id"), url: text(row, "url"), alive: row.alive === true };
+  },
   async hand(id, owner, to) {
     const { host, epoch } = store.holder();
     const rows = await store.write(HAND, id, host, epoch, owner.pid, owner.started, to ?? "");
     if (rows.length === 0) throw noSession(id);
   },
 });
+
+function ancestors(directory: string): readonly string[] {
+  const above = dirname(directory);
+  return above === directory ? [directory] : [directory, ...ancestors(above)];
+}
 
 async function placementOf(
   { client }: Store,
