@@ -85,11 +85,7 @@ async function clientTypes(dist, descriptions) {
   const texts = [...declared.values()]
     .filter(({ name }) => needed.has(name))
     .map(({ name, text }) => (exported.has(name) ? `export ${text}` : text));
-  const text = [
-    "/** Franca's client. Generated from the sources by scripts/build-types.js. */",
-    ...texts,
-    "export {};\n",
-  ].join("\n");
+  const text = ["/** Franca's client. */", ...texts, "export {};\n"].join("\n");
   return descriptions === null ? text.replaceAll(/^ +/gm, "") : text;
 }
 

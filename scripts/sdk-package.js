@@ -29,11 +29,10 @@ function manifest(franca) {
     name: "@franca/sdk",
     description: "Client of the Franca daemon: one API for every coding agent. For Node and browsers.",
     ...shared,
-    keywords: [...franca.keywords, "sdk"],
+    keywords: ["coding-agent", "claude-code", "codex", "opencode", "sdk"],
     sideEffects: false,
     engines: franca.engines,
     main: "./index.js",
-    module: "./index.mjs",
     types: "./index.d.ts",
     exports: {
       ".": {
@@ -61,7 +60,7 @@ console.log(reason, text);
 \`\`\`
 
 \`connect()\` finds the daemon of this machine. Start one with \`npx franca daemon start\`, or pass \`{ start: true }\`.
-The package \`franca\` contains the same client, the guide with examples (\`docs/sdk.md\`), and the text of the licence.
+The package \`franca\` has the same client, a guide with examples (\`docs/sdk.md\`) and the licence.
 
-Licensed under the Apache License, Version 2.0: http://www.apache.org/licenses/LICENSE-2.0
+Licence: Apache-2.0, http://www.apache.org/licenses/LICENSE-2.0
 `;

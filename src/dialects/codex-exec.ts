@@ -1,5 +1,6 @@
 /** What `codex exec --json` prints: one JSON object a line, items whole, ids from `item_0` in every process. */
-import * as z from "zod";
+
+import type { ExecItem, ExecLine } from "./codex-exec-schema.ts";
 import {
   byTag,
   type Check,
@@ -13,76 +14,13 @@ import {
   nullish,
 } from "./shape.ts";
 
-const runStates = ["in_progress", "completed", "failed", "declined"] as const;
-const changeKinds = ["add", "delete", "update"] as const;
-const text = z.string();
+export type { ExecItem, ExecLine, ExecUsage } from "./codex-exec-schema.ts";
 
-export const ExecItem = z.discriminatedUnion("type", [
-  z.looseObject({ type: z.literal("agent_message"), id: text, text }),
-  z.looseObject({ type: z.literal("reasoning"), id: text, text }),
-  z.looseObject({
-    type: z.literal("command_execution"),
-    id: text,
-    command: text,
-    aggregated_output: text,
-    exit_code: z.number().nullish(),
-    status: z.enum(runStates),
-  }),
-  z.looseObject({
-    type: z.literal("file_change"),
-    id: text,
-    changes: z.array(z.looseObject({ path: text, kind: z.enum(changeKinds) })),
-    status: z.enum(runStates),
-  }),
-  z.looseObject({
-    type: z.literal("mcp_tool_call"),
-    id: text,
-    server: text,
-    tool: text,
-    arguments: z.unknown(),
-    result: z.unknown(),
-    error: z.looseObject({ message: text }).nullish(),
-    status: z.enum(runStates),
-  }),
-  z.looseObject({
-    type: z.literal("collab_tool_call"),
-    id: text,
-    tool: text,
-    prompt: text.nullish(),
-    agents_states: z.unknown(),
-    status: z.enum(runStates),
-  }),
-  z.looseObject({ type: z.literal("web_search"), id: text, query: text }),
-  z.looseObject({
-    type: z.literal("todo_list"),
-    id: text,
-    items: z.array(z.looseObject({ text, completed: z.boolean() })),
-  }),
-  z.looseObject({ type: z.literal("error"), id: text, message: text }),
-]);
-export type ExecItem = z.infer<typeof ExecItem>;
+export const runStates = ["in_progress", "completed", "failed", "declined"] as const;
+
+export const changeKinds = ["add", "delete", "update"] as const;
+
 export type ExecItemOf<T extends ExecItem["type"]> = Extract<ExecItem, { type: T }>;
-
-const Usage = z.looseObject({
-  input_tokens: z.number(),
-  cached_input_tokens: z.number(),
-  cache_write_input_tokens: z.number().nullish(),
-  output_tokens: z.number(),
-  reasoning_output_tokens: z.number().nullish(),
-});
-export type ExecUsage = z.infer<typeof Usage>;
-
-export const ExecLine = z.discriminatedUnion("type", [
-  z.looseObject({ type: z.literal("thread.started"), thread_id: text }),
-  z.looseObject({ type: z.literal("turn.started") }),
-  z.looseObject({ type: z.literal("turn.completed"), usage: Usage }),
-  z.looseObject({ type: z.literal("turn.failed"), error: z.looseObject({ message: text }) }),
-  z.looseObject({ type: z.literal("item.started"), item: ExecItem }),
-  z.looseObject({ type: z.literal("item.updated"), item: ExecItem }),
-  z.looseObject({ type: z.literal("item.completed"), item: ExecItem }),
-  z.looseObject({ type: z.literal("error"), message: text }),
-]);
-export type ExecLine = z.infer<typeof ExecLine>;
 
 const itemChecks: Readonly<Record<ExecItem["type"], Check>> = {
   agent_message: fields({ id: isString, text: isString }),
@@ -116,6 +54,7 @@ const itemChecks: Readonly<Record<ExecItem["type"], Check>> = {
   todo_list: fields({ id: isString, items: isListOf(fields({ text: isString, completed: isBoolean })) }),
   error: fields({ id: isString, message: isString }),
 };
+
 const ofItem = fields({ item: byTag("type", itemChecks) });
 
 const lineChecks: Readonly<Record<ExecLine["type"], Check>> = {
@@ -136,6 +75,7 @@ const lineChecks: Readonly<Record<ExecLine["type"], Check>> = {
   "item.completed": ofItem,
   error: fields({ message: isString }),
 };
+
 const line = byTag("type", lineChecks);
 
 export const isExecLine = (value: unknown): value is ExecLine => line(value);

@@ -1,10 +1,23 @@
 /** Takopi's three events, as a chat bridge reads them: one JSON line each. */
-import * as z from "zod";
+import {
+  byTag,
+  type Check,
+  fields,
+  isAnything,
+  isBoolean,
+  isMapOf,
+  isNumber,
+  isOneOf,
+  isString,
+  nullable,
+} from "./shape.ts";
+import type { TakopiEvent } from "./takopi-schema.ts";
 
-export const TakopiResume = z.object({ engine: z.string(), value: z.string() });
-export type TakopiResume = z.infer<typeof TakopiResume>;
+export type { TakopiAction, TakopiEvent, TakopiKind, TakopiResume, TakopiUsage } from "./takopi-schema.ts";
 
-export const TakopiKind = z.enum([
+export type TakopiEventOf<Type extends TakopiEvent["type"]> = Extract<TakopiEvent, { type: Type }>;
+
+export const takopiKinds = [
   "command",
   "tool",
   "file_change",
@@ -14,58 +27,49 @@ export const TakopiKind = z.enum([
   "turn",
   "warning",
   "telemetry",
-]);
-export type TakopiKind = z.infer<typeof TakopiKind>;
-
-export const TakopiAction = z.object({
-  id: z.string().min(1),
-  kind: TakopiKind,
-  title: z.string(),
-  detail: z.record(z.string(), z.unknown()),
-});
-export type TakopiAction = z.infer<typeof TakopiAction>;
-
-export const TakopiUsage = z.object({
-  total_cost_usd: z.number().nullable(),
-  tokens: z.object({
-    input: z.number(),
-    output: z.number(),
-    reasoning: z.number(),
-    cache_read: z.number(),
-    cache_write: z.number(),
-  }),
-});
-export type TakopiUsage = z.infer<typeof TakopiUsage>;
+] as const;
+export const takopiPhases = ["started", "updated", "completed"] as const;
+export const takopiLevels = ["debug", "info", "warning", "error"] as const;
 
 /** Engine names are command names in a chat, so they are short and plain. */
-const Engine = z.string().regex(/^[a-z0-9_]{1,32}$/);
+export const ENGINE = /^[a-z0-9_]{1,32}$/;
 
-export const TakopiEvent = z.discriminatedUnion("type", [
-  z.object({
-    type: z.literal("started"),
-    engine: Engine,
-    resume: TakopiResume,
-    title: z.string().nullable(),
-    meta: z.record(z.string(), z.unknown()),
+const engine: Check = (value) => isString(value) && ENGINE.test(value);
+const isRecord = isMapOf(isAnything);
+const resume = fields({ engine: isString, value: isString });
+const action = fields({
+  id: (value) => isString(value) && value !== "",
+  kind: isOneOf(takopiKinds),
+  title: isString,
+  detail: isRecord,
+});
+const tokens = fields({
+  input: isNumber,
+  output: isNumber,
+  reasoning: isNumber,
+  cache_read: isNumber,
+  cache_write: isNumber,
+});
+const usage = fields({ total_cost_usd: nullable(isNumber), tokens });
+
+const event = byTag("type", {
+  started: fields({ engine, resume, title: nullable(isString), meta: isRecord }),
+  action: fields({
+    engine,
+    phase: isOneOf(takopiPhases),
+    ok: nullable(isBoolean),
+    message: nullable(isString),
+    level: nullable(isOneOf(takopiLevels)),
+    action,
   }),
-  z.object({
-    type: z.literal("action"),
-    engine: Engine,
-    phase: z.enum(["started", "updated", "completed"]),
-    ok: z.boolean().nullable(),
-    message: z.string().nullable(),
-    level: z.enum(["debug", "info", "warning", "error"]).nullable(),
-    action: TakopiAction,
+  completed: fields({
+    engine,
+    ok: isBoolean,
+    answer: isString,
+    resume: nullable(resume),
+    error: nullable(isString),
+    usage: nullable(usage),
   }),
-  z.object({
-    type: z.literal("completed"),
-    engine: Engine,
-    ok: z.boolean(),
-    answer: z.string(),
-    resume: TakopiResume.nullable(),
-    error: z.string().nullable(),
-    usage: TakopiUsage.nullable(),
-  }),
-]);
-export type TakopiEvent = z.infer<typeof TakopiEvent>;
-export type TakopiEventOf<Type extends TakopiEvent["type"]> = Extract<TakopiEvent, { type: Type }>;
+});
+
+export const isTakopiEvent = (value: unknown): value is TakopiEvent => event(value);

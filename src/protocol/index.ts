@@ -20,6 +20,7 @@ export {
   turnId,
 } from "./ids.ts";
 export * from "./items.ts";
+export * from "./placement.ts";
 export * from "./resources.ts";
 export * from "./webhooks.ts";
 export * from "./workspaces.ts";

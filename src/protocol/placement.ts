@@ -5,7 +5,6 @@ import * as z from "zod";
 export const WantedPlacement = z
   .string()
   .regex(/^(?:any|host:.{1,128}|label:.{1,128})$/, "write any, host:<id> or label:<label>");
-export type WantedPlacement = z.infer<typeof WantedPlacement>;
 
 export const Placement = z.object({
   /** Null: the host that it was created on, or one that may take over (`--take-over`). */

@@ -12,14 +12,14 @@ import type { LaunchOptions } from "../../src/core/launch.ts";
 import { isRpcLine } from "../../src/core/rpc.ts";
 import {
   answeredRequests,
-  CodexNotification,
-  CodexRequest,
   isCodexNotification,
   isCodexRequest,
   itemTypes,
   translatedNotifications,
 } from "../../src/dialects/codex.ts";
-import { ExecLine, isExecLine } from "../../src/dialects/codex-exec.ts";
+import { isExecLine } from "../../src/dialects/codex-exec.ts";
+import { ExecLine } from "../../src/dialects/codex-exec-schema.ts";
+import { CodexNotification, CodexRequest } from "../../src/dialects/codex-schema.ts";
 import type { Recorded } from "../../src/dialects/recording.ts";
 import { sharingKey } from "../../src/runtime/agent/connection/shared.ts";
 import { options } from "../support/codex.ts";

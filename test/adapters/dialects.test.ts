@@ -1,11 +1,13 @@
 /**
  * The hand-written guard of a dialect and the zod schema beside it agree, on every recorded line and on garbled ones.
  */
-import { readdirSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type * as z from "zod";
+import { isTakopiEvent } from "../../src/dialects/takopi.ts";
+import { TakopiEvent } from "../../src/dialects/takopi-schema.ts";
 import { replaceIn } from "../support/disturb.ts";
 import { root, transcripts } from "../support/transcripts.ts";
 
@@ -70,3 +72,23 @@ async function findDialects(): Promise<Dialect[]> {
     return [{ name, guard, schema }];
   });
 }
+
+test("Takopi's guard and schema agree on every line that we render, and where a field is something else", () => {
+  const rendered = transcripts.flatMap(({ folder }) => {
+    const file = join(folder, "takopi.jsonl");
+    return existsSync(file) ? readFileSync(file, "utf8").split("\n").filter(Boolean) : [];
+  });
+  const kinds = new Map(rendered.map((text) => [text.replaceAll(/"[^"]*"(?!:)|\d+/g, ""), text]));
+  expect(kinds.size).toBeGreaterThan(20);
+  for (const text of kinds.values()) {
+    const line: unknown = JSON.parse(text);
+    const places = [[], ...Array.from({ length: 8 }, (_, at) => [[at], [at, 0], [at, 1], [at, 2]]).flat()];
+    for (const place of places) {
+      for (const value of [undefined, null, "", 0, true, [], {}]) {
+        const changed = place.length === 0 ? line : replaceIn(line, place, value);
+        const fits = TakopiEvent.safeParse(changed).success;
+        expect({ changed, fits: isTakopiEvent(changed) }).toEqual({ changed, fits });
+      }
+    }
+  }
+});

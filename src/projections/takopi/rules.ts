@@ -1,6 +1,6 @@
 /** What a Takopi stream must keep, so that a chat bridge neither hangs nor refuses it. A run ends with `completed`. */
 import { type Checker as AnyChecker, defineRules, type Rule } from "../../core/lint.ts";
-import { TakopiEvent, type TakopiEventOf } from "../../dialects/takopi.ts";
+import { isTakopiEvent, type TakopiEvent, type TakopiEventOf } from "../../dialects/takopi.ts";
 
 type Checker = AnyChecker<TakopiEvent>;
 
@@ -35,7 +35,7 @@ const rules: readonly Rule<TakopiEvent>[] = [
 export const takopiRules = defineRules({
   dialect: "takopi",
   rules,
-  isEvent: (value): value is TakopiEvent => TakopiEvent.safeParse(value).success,
+  isEvent: isTakopiEvent,
 });
 
 /** State that begins anew with every run. */

@@ -2,7 +2,6 @@
 import { resolve } from "node:path";
 import { ApiError } from "../../protocol/errors.ts";
 import type { SessionId } from "../../protocol/ids.ts";
-import type { WantedPlacement } from "../../protocol/placement.ts";
 import type { CreatedSession, CreateSession, HostSummary } from "../../protocol/resources.ts";
 import type { Cluster } from "../log/hosts-contract.ts";
 import { checkAgent, createSession, storeSession } from "./create.ts";
@@ -17,18 +16,18 @@ export type AskHost = <T>(
   command: { name: string; id: SessionId; args: readonly unknown[] },
 ) => Promise<T>;
 
-const labelOf = (wanted: WantedPlacement): string | null => (wanted.startsWith("label:") ? wanted.slice(6) : null);
-const hostOf = (wanted: WantedPlacement): string | null => (wanted.startsWith("host:") ? wanted.slice(5) : null);
+const labelOf = (wanted: string): string | null => (wanted.startsWith("label:") ? wanted.slice(6) : null);
+const hostOf = (wanted: string): string | null => (wanted.startsWith("host:") ? wanted.slice(5) : null);
 
 /** Whether a session that wants this may run there. */
-function allows(wanted: WantedPlacement, { id, labels }: HostSummary): boolean {
+function allows(wanted: string, { id, labels }: HostSummary): boolean {
   const label = labelOf(wanted);
   const host = hostOf(wanted);
   return (label === null || labels.includes(label)) && (host === null || host === id);
 }
 
 /** The least loaded of the living ones that fit and have room; of equals the one that was asked. */
-export function chooseHost(hosts: readonly HostSummary[], wanted: WantedPlacement): HostSummary | null {
+export function chooseHost(hosts: readonly HostSummary[], wanted: string): HostSummary | null {
   const fitting = hosts.filter(
     (host) =>
       host.alive &&
@@ -136,7 +135,7 @@ export async function moveSession(
 function refuseTarget(asked: {
   readonly to: string;
   readonly target: HostSummary | undefined;
-  readonly wanted: WantedPlacement | null;
+  readonly wanted: string | null;
 }): void {
   const { to, target, wanted } = asked;
   if (target === undefined) throw new ApiError("invalid_request", `There is no host ${to}: franca hosts lists them.`);
