@@ -211,7 +211,10 @@ async function perform(world: World, step: Exclude<Step, Last>): Promise<void> {
 
 function prompt(world: World, name: string, { play, size }: Extract<Step, { type: "everybody" | "prompt" }>): void {
   world.sent += 1;
-  world.sending.push(send(world, name, { text: promptFor(play, size), idempotencyKey: `key-${world.sent}` }));
+  const sending = send(world, name, { text: promptFor(play, size), idempotencyKey: `key-${world.sent}` });
+  // Waited for at the end; a plan that broke before does not wait.
+  sending.catch(() => {});
+  world.sending.push(sending);
 }
 
 function setDisk(world: World, state: Extract<Step, { type: "disk" }>["state"]): void {

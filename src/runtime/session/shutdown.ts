@@ -3,6 +3,7 @@ import { ApiError } from "../../protocol/errors.ts";
 import { noExit } from "../agent/connection/contract.ts";
 import type { Timer } from "../system.ts";
 import { closeSession, type OpenSession, type OpenSessions, stopAgent } from "./open-session.ts";
+import { shuttingDown } from "./refusals.ts";
 import type { Runtime } from "./runtime.ts";
 import { unload } from "./unload.ts";
 
@@ -11,6 +12,8 @@ const STOP_MS = 10_000;
 export async function stopAll(table: OpenSessions): Promise<void> {
   const sessions = await openedOf(table);
   await Promise.all(sessions.map((open) => within(table.runtime, stopSession(table, open))));
+  // One that could not be stored would try again for ever, and keep the process.
+  for (const open of sessions) if (!open.closed) closeSession(open, shuttingDown());
 }
 
 /** This process may not write any more: nothing more is stored, and agents are stopped at once. */
