@@ -172,6 +172,7 @@ describe("edit", () => {
       fc.property(text, text, (before, after) => {
         expect(applied(before, unifiedDiff({ path: "f", before, after }))).toBe(after);
       }),
+      { examples: [["b\nb\nb\na", "a\nb\nb\nb\na"]] },
     );
   });
 });
@@ -209,6 +210,8 @@ function applied(before: string, diff: string): string {
     }
   }
   const rest = old.slice(at);
+  // What no hunk touched ends as it did.
+  if (rest.length > 0) endsBare = !hadEnd;
   out.push(...rest);
   if (out.length === 0) return "";
   return out.join("\n") + (endsBare ? "" : "\n");
