@@ -4,6 +4,7 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Sessions } from "../../src/runtime/session/contract.ts";
+import { realSystem, type System, type Timer } from "../../src/runtime/system.ts";
 import { endOf, open, removeFolder, session, spoken, tempFolder, turn, until, wholeLog } from "../support/sessions.ts";
 import { mountTmpfs, readOnlyView, type Tmpfs } from "../support/tmpfs.ts";
 
@@ -22,8 +23,57 @@ afterEach(async () => {
   removeFolder(folder);
 });
 
+/** The log is full when it refuses what is asked of it. */
+async function untilFull(opened: Sessions): Promise<void> {
+  for (let refused = false; !refused; ) {
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    refused = await opened.update(id, { title: "t" }).then(
+      () => false,
+      (error: unknown) => {
+        expect(error).toMatchObject({ code: "storage_error" });
+        expect(String(error)).toMatch(/no room left for .*franca\.db/);
+        return true;
+      },
+    );
+  }
+}
+
+/** The real one, and its timers that keep a process alive. */
+function watchedSystem(): { readonly system: System; readonly waiting: ReadonlySet<Timer> } {
+  const waiting = new Set<Timer>();
+  const after: System["after"] = (ms, run, options = {}) => {
+    const timer = realSystem.after(
+      ms,
+      () => {
+        waiting.delete(watched);
+        run();
+      },
+      options,
+    );
+    const watched: Timer = {
+      cancel() {
+        waiting.delete(watched);
+        timer.cancel();
+      },
+    };
+    if (options.background !== true) waiting.add(watched);
+    return watched;
+  };
+  return { system: { ...realSystem, after }, waiting };
+}
+
 describe("a file that may not grow any more", () => {
   const store = () => ({ kind: "sqlite" as const, folder, maxBytes: 900_000 });
+
+  test("closed while there is no room, a session tries no more, and the process can end", async () => {
+    const { system, waiting } = watchedSystem();
+    const opened = await open(null, { store: store(), system });
+    await opened.create(id, { agent: "mock", directory: folder });
+    await opened.prompt(id, { text: "flood 100000" });
+    await untilFull(opened);
+    await opened.close();
+    expect(waiting.size).toBe(0);
+  });
 
   test("a flood stops, prompts are refused, and everything goes on when there is room", async () => {
     const opened = await open(null, { store: store() });
@@ -33,18 +83,7 @@ describe("a file that may not grow any more", () => {
     await turn(opened, old, "flood 10000");
     await opened.create(id, { agent: "fake", directory: folder });
     const { sequence } = await opened.prompt(id, { text: "flood 10000" });
-    // The log is full when it refuses what is asked of it.
-    for (let refused = false; !refused; ) {
-      await new Promise((resolve) => setTimeout(resolve, 20));
-      refused = await opened.update(id, { title: "t" }).then(
-        () => false,
-        (error: unknown) => {
-          expect(error).toMatchObject({ code: "storage_error" });
-          expect(String(error)).toMatch(/no room left for .*franca\.db/);
-          return true;
-        },
-      );
-    }
+    await untilFull(opened);
     const published = await wholeLog(opened, id);
     expect(count(published, "turn.ended")).toBe(0);
     await opened.delete(old);
