@@ -80,11 +80,10 @@ export function startMachine({
   foreign,
   books = startBooks(),
 }: MachineOptions): MachineState {
-  const { echoesPrompts, steer, shell, oneTurn = false } = adapter.capabilities;
   return {
     session: sessionId,
     agent: adapter.agent,
-    capabilities: { echoesPrompts, steer, shell, oneTurn },
+    capabilities: adapter.capabilities,
     policy,
     at: 0,
     heardAt: 0,
