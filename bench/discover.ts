@@ -50,7 +50,7 @@ const claudeRest = repeated({
 });
 
 function claudeFile(number: number): Written {
-  const first = { type: "user", uuid: uuid(0), parentUuid: null, cwd: `/work/${number % FOLDERS}` };
+  const first = { type: "user", uuid: uuid(0), parentUuid: null, cwd: `/projects/${number % FOLDERS}` };
   return {
     path: `.claude/projects/-work-${number % FOLDERS}/${uuid(number)}.jsonl`,
     content: line({ ...first, message: { role: "user", content: text(number) } }) + claudeRest,
@@ -61,7 +61,7 @@ const instructions = "You are a coding agent. ".repeat(900);
 const codexRest = repeated({ type: "event_msg", payload: { type: "agent_message", message: "Done. ".repeat(100) } });
 
 function codexFile(number: number): Written {
-  const meta = { id: uuid(number), cwd: `/work/${number % FOLDERS}`, instructions };
+  const meta = { id: uuid(number), cwd: `/projects/${number % FOLDERS}`, instructions };
   const day = String((number % 28) + 1).padStart(2, "0");
   return {
     path: `.codex/sessions/2026/11/${day}/rollout-2026-11-${day}T06-00-00-${uuid(number)}.jsonl`,
