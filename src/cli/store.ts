@@ -90,5 +90,5 @@ function parse(text: string, { data, databaseUrl }: LoadedSettings): Store {
 async function open(store: Store, folder: string): Promise<CopyDatabase> {
   if (store.kind === "sqlite") return (await import("../runtime/log/copy/sqlite.ts")).openSqliteSide(store.folder);
   const { openPostgresSide } = await import("../runtime/log/copy/postgres.ts");
-  return openPostgresSide({ url: store.url, home: ensureHostId(folder) });
+  return openPostgresSide({ url: store.url, home: ensureHostId(folder), folder });
 }

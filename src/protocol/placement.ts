@@ -13,6 +13,8 @@ export const Placement = z.object({
   host: z.string().nullable(),
   /** Why it cannot run at the moment; null when it can. */
   waiting: z.string().nullable(),
+  /** Variables that its host lacks: a session's secrets are stored in no table. */
+  missing: z.array(z.string()).optional(),
 });
 export type Placement = z.infer<typeof Placement>;
 

@@ -16,6 +16,8 @@ const KEY_LIKE = /(^|_)(API_?KEY|KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CRE
 const PLAIN_NAME =
   /(^|_)(MODEL|MODE|ENV|LEVEL|REGION|PROFILE|HOST|PORT|USER|NAME|VERSION|LANG|DIR|PATH|HOME|TERM|COMMAND)$/i;
 
+export const isKeyLike = (name: string): boolean => KEY_LIKE.test(name);
+
 export interface Redactor {
   /** Whether a text has anything to redact in it. */
   readonly touches: (text: string) => boolean;

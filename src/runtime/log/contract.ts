@@ -82,8 +82,18 @@ export interface SessionSettings {
   readonly imported?: ImportedTurns;
   /** Names of provider keys that were given for this session; their values are in memory only. */
   readonly keyNames?: readonly string[];
+  /** Values of `create` that are not stored with it, since several hosts share the log; empty texts stand for them. */
+  readonly withheld?: readonly Withheld[];
+  /** Variables of those that this host has no value of; in the table, the session's host. */
+  readonly missing?: readonly string[];
   /** For a session that an agent has started. No caller can set it. */
   readonly delegation?: Delegation;
+}
+
+/** A value of a session's settings, and the variable of a host's environment that it is taken from elsewhere. */
+export interface Withheld {
+  readonly at: readonly string[];
+  readonly variable: string;
 }
 
 export interface Rewound {

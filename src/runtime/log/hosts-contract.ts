@@ -51,6 +51,8 @@ export interface Cluster {
   placement(id: SessionId, options?: { readonly ifNobodys: boolean }): Promise<Placement>;
   /** Whether a living host may run it. */
   isServed(id: SessionId): Promise<boolean>;
+  /** The variables that the session needs and this host has no value of: its secrets are in no table. */
+  missing(id: SessionId): Promise<readonly string[]>;
   /** The host whose disk a directory is on, where sessions of other hosts have it and none of this one; else null. */
   diskOf(directory: string): Promise<OwnerHost | null>;
   /** The owner gives its session to another host; with null to whichever may run it. */

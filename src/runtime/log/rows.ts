@@ -13,6 +13,7 @@ import type {
   StoredPrompt,
 } from "./contract.ts";
 import type { Damage } from "./damage.ts";
+import { restore } from "./secrets.ts";
 
 export type Row = Readonly<Record<string, unknown>>;
 
@@ -33,8 +34,10 @@ export function blob(row: Row, name: string): Uint8Array {
 
 export const idIn = (row: Row): SessionId => sessionId(text(row, "id"));
 
+/** Settings that were copied from a log of several hosts have values withheld: this host's environment may have them. */
 export function toRecord(row: Row): SessionRecord {
-  const settings: SessionSettings = JSON.parse(text(row, "settings"));
+  const stored: SessionSettings = JSON.parse(text(row, "settings"));
+  const settings = stored.withheld === undefined ? stored : restore(stored);
   const summary: SessionSummary = JSON.parse(text(row, "summary"));
   return { id: idIn(row), settings, summary, owner: ownerIn(row, "owner") };
 }

@@ -19,6 +19,8 @@ export interface AgentLinkOptions extends Omit<Opening, "receiver" | "options"> 
   readonly adapter: Adapter;
   readonly inProcess: InProcessTable;
   readonly pool: Pool;
+  /** Throws where the agent cannot be started with what this host has. */
+  readonly check: () => void;
   readonly feed: (input: UntimedInput) => void;
   /** Lines and responses; false when the session is behind. */
   readonly receive: (heard: Exclude<Heard, { type: "disconnected" }>) => boolean;
@@ -165,6 +167,7 @@ async function open({
   receiver,
 }: Omit<Connecting, "generation"> & { readonly receiver: Receiver }): Promise<Opened> {
   const { adapter, pool, session, logger } = options;
+  options.check();
   const launch = adapter.launch(launchOptions);
   const key = sharingKey({ agent: adapter.agent, launch, env: launchOptions.env });
   const openFor = (to: Receiver): Promise<Connection> =>

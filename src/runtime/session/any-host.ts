@@ -57,9 +57,9 @@ export function anyHost(table: OpenSessions, local: Door): Door {
     const [asked]: [CreateSession] = JSON.parse(body);
     return createSession(table, id, asked);
   });
-  served.set("accept", (_id, body) => {
-    const [create]: [CreateSession] = JSON.parse(body);
-    return acceptMove(table, create);
+  served.set("accept", (id, body) => {
+    const [asked]: [CreateSession] = JSON.parse(body);
+    return acceptMove(table, { id, asked });
   });
   const ask = askHost(commands);
   const door: Door = {

@@ -12,6 +12,7 @@ import { type Logger, redacting } from "../logger.ts";
 import { openChangingRedactor, openRedactor } from "../redact.ts";
 import { type AgentLink, openAgentLink } from "./agent-link.ts";
 import { perform } from "./effects.ts";
+import { refuseMissingKeys } from "./keys.ts";
 import { serversOf } from "./launch-options.ts";
 import type { OpenSession } from "./open-session.ts";
 import type { Runtime } from "./runtime.ts";
@@ -70,7 +71,7 @@ export function buildOpenSession(runtime: Runtime, options: BuildOptions): OpenS
     adapter,
     session,
     writer,
-    link: linkFor(runtime, options, { writer, logger }),
+    link: linkFor(runtime, options, { writer, logger, current: () => open.settings }),
     settings,
     users: 0,
     idleSince: runtime.system.elapsed(),
@@ -113,10 +114,16 @@ function policyOf({ options, prices }: Runtime, { adapter, settings: { create } 
   };
 }
 
+interface Linking {
+  readonly writer: Writer;
+  readonly logger: Logger;
+  readonly current: () => SessionSettings;
+}
+
 function linkFor(
   { options, pool, runs, ladder, keys }: Runtime,
   { id, adapter, settings }: BuildOptions,
-  { writer: { feed, receive }, logger }: { writer: Writer; logger: Logger },
+  { writer: { feed, receive }, logger, current }: Linking,
 ): AgentLink {
   const session = (): Record<string, string> => ({ ...settings.create.env, ...keys.of(id) });
   const pass = options.passEnv ?? [];
@@ -130,6 +137,7 @@ function linkFor(
     runs,
     ladder,
     dataFolder: options.store.kind === "memory" ? null : options.store.folder,
+    check: () => refuseMissingKeys({ keys }, { id, settings: current() }),
     feed,
     receive,
     environmentFor: ({ runId, launch }) =>

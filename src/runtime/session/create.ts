@@ -81,10 +81,11 @@ export async function forkSession(
   // Null where the agent has heard nothing yet: then the fork is a session with the same settings.
   const forkOf = native_session_id ?? settings.create.nativeSessionId ?? null;
   const { nativeSessionId: _native, ...create } = settings.create;
-  const { keyNames } = settings;
+  const { keyNames, withheld, missing } = settings;
   table.runtime.keys.give(into, table.runtime.keys.of(id));
   const { log } = table.runtime;
-  await storeSession(table, { id: into, settings: { create, forkOf, ...defined({ forkAt: at, keyNames }) } }, (fork) =>
+  const kept = defined({ forkAt: at, keyNames, withheld, missing });
+  await storeSession(table, { id: into, settings: { create, forkOf, ...kept } }, (fork) =>
     copyHistory(log, fork, { id, until: sequence, before: at }),
   );
 }

@@ -5,6 +5,7 @@
 import { ApiError } from "../../protocol/errors.ts";
 import type { SessionId } from "../../protocol/ids.ts";
 import { noExit } from "../agent/connection/contract.ts";
+import type { SessionSettings } from "../log/contract.ts";
 import { type OpenSession, stopAgent } from "./open-session.ts";
 import type { Runtime } from "./runtime.ts";
 
@@ -43,7 +44,7 @@ export function missingKeys({ keys, binaries }: Runtime, { id, adapter, settings
 
 export async function giveKeys(runtime: Runtime, open: OpenSession, given: Keys): Promise<void> {
   const { adapter, id } = open;
-  const taken = adapter.credentials?.variables ?? [];
+  const taken = [...(adapter.credentials?.variables ?? []), ...(open.settings.missing ?? [])];
   const strange = Object.keys(given).filter((name) => !taken.includes(name));
   if (strange.length > 0) {
     const known = taken.length === 0 ? "none" : taken.join(", ");
@@ -61,13 +62,31 @@ export async function giveKeys(runtime: Runtime, open: OpenSession, given: Keys)
   if (open.link.isOpen() && open.session.snapshot().turn === null) await stopAgent(open, noExit);
 }
 
-/** A key that was given once and is gone since: the agent's own refusal would not say why. */
-export function refuseMissingKeys({ keys }: Runtime, { id, settings }: OpenSession): void {
+interface OfSession {
+  readonly id: SessionId;
+  readonly settings: SessionSettings;
+}
+
+/** A value that was given once and is gone since: the agent's own refusal would not say why. */
+export function refuseMissingKeys({ keys }: Pick<Runtime, "keys">, { id, settings }: OfSession): void {
   const held = keys.of(id);
+  const lacking = missingVariables(settings, held);
+  if (lacking.length > 0) {
+    const names = lacking.join(", ");
+    const why = `this host was started without ${names}, which session ${id} was created with; secrets are in no table`;
+    throw new ApiError("key_missing", `${why}. Start this host with it, or move the session to a host that has it.`);
+  }
   const gone = (settings.keyNames ?? []).filter((name) => held[name] === undefined && !isSet(name));
   if (gone.length === 0) return;
   throw new ApiError(
     "key_missing",
     `the daemon was started without ${gone.join(", ")}: restart it, or send the prompt with franca run -r ${id} from a shell that has it.`,
   );
+}
+
+/** What the session was created with elsewhere and this host has not; keys that were given since count for its agent. */
+function missingVariables({ missing = [], withheld = [] }: SessionSettings, held: Keys): readonly string[] {
+  const isOfAgent = (name: string): boolean =>
+    withheld.every(({ at, variable }) => variable !== name || at[0] === "env");
+  return missing.filter((name) => held[name] === undefined || !isOfAgent(name));
 }

@@ -98,8 +98,7 @@ async function load(table: OpenSessions, id: SessionId, { runQueue, lost }: Open
   }
   const { cluster } = log;
   if (cluster !== null && record.home !== cluster.self) {
-    const placement = { wanted: settings.create.placement ?? null, host: cluster.self, waiting: null };
-    open.writer.feed({ type: "placed", placement });
+    open.writer.feed({ type: "placed", placement: await cluster.placement(id) });
   }
   if (snapshot.turn === null) feedQueue();
   watchIdle(table, open);

@@ -4,9 +4,11 @@ import { ApiError } from "../../protocol/errors.ts";
 import type { SessionId } from "../../protocol/ids.ts";
 import type { CreatedSession, CreateSession, HostSummary } from "../../protocol/resources.ts";
 import type { Cluster } from "../log/hosts-contract.ts";
+import { secretVariables, withhold } from "../log/secrets.ts";
 import { checkAgent, createSession, storeSession } from "./create.ts";
 import type { OpenSession, OpenSessions } from "./open-session.ts";
 import { giveAway, withSession } from "./open-sessions.ts";
+import { placeOf } from "./owner.ts";
 import { adapterOf } from "./refusals.ts";
 import { isIdle, stopAndUnload } from "./unload.ts";
 
@@ -62,10 +64,33 @@ export async function createPlaced(
   if (cluster === null || ask === null) {
     throw new ApiError("invalid_request", "`placement` needs hosts that share one log: franca serve --store postgres.");
   }
-  const host = chooseHost(await table.runtime.log.hosts(), wanted);
+  const hosts = await table.runtime.log.hosts();
+  const secret = secretVariables(asked);
+  // What must stay where it was given is placed here if it may be.
+  const own =
+    secret.length === 0
+      ? null
+      : chooseHost(
+          hosts.filter(({ self }) => self),
+          wanted,
+        );
+  const host = own ?? chooseHost(hosts, wanted);
+  if (host?.self !== true && secret.length > 0) throw givenElsewhere(host, { secret, wanted });
   if (host === null) return createWaiting(table, { id, asked }, cluster);
   if (host.self) return createSession(table, id, asked);
   return ask<CreatedSession>(host.id, { name: "create", id, args: [asked] });
+}
+
+function givenElsewhere(
+  host: HostSummary | null,
+  { secret, wanted }: { readonly secret: readonly string[]; readonly wanted: string },
+): ApiError {
+  const why = `Secrets are stored in no table, so ${secret.join(", ")} cannot be passed to another host`;
+  const where =
+    host === null
+      ? `no living host fits the placement ${wanted} now: try again when one does`
+      : `create the session on ${placeOf(host)}`;
+  return new ApiError("host_unavailable", `${why}, and ${where}.`);
 }
 
 /** It belongs to nobody: the first host that qualifies takes it. */
@@ -86,10 +111,14 @@ async function createWaiting(table: OpenSessions, { id, asked }: Creating, clust
 }
 
 /** What a host says before a session is moved to it: throws for what it cannot run. */
-export async function acceptMove(table: OpenSessions, create: CreateSession): Promise<void> {
+export async function acceptMove(table: OpenSessions, { id, asked: create }: Creating): Promise<void> {
   const { cluster } = table.runtime.log;
   if (cluster?.draining() === true) throw new ApiError("host_unavailable", `Host ${cluster.self} is being drained.`);
   checkAgent(table.runtime, { ...create, directory: resolve(create.directory ?? ".") });
+  const missing = (await cluster?.missing(id)) ?? [];
+  if (missing.length === 0) return;
+  const why = `Host ${cluster?.self} was started without ${missing.join(", ")}, which the session was created with`;
+  throw new ApiError("key_missing", `${why}; secrets are stored in no table.`);
 }
 
 export async function moveSession(
@@ -111,7 +140,7 @@ export async function moveSession(
     const { create } = open.settings;
     refuseTarget({ to, target, wanted: create.placement ?? null });
     refuseBusy(open);
-    await ask(to, { name: "accept", id, args: [create] });
+    await ask(to, { name: "accept", id, args: [withhold(open.settings).stored.create] });
     const wanted =
       create.placement === undefined || hostOf(create.placement) === null ? create.placement : `host:${to}`;
     if (wanted !== create.placement && wanted !== undefined) {

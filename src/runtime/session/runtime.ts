@@ -136,9 +136,9 @@ async function openLog({ store, version, logger }: RuntimeOptions, guard: Guard)
       return openSqliteLog({ folder, durability, version, ...defined({ maxBytes }) });
     }
     case "postgres": {
-      const { folder, kind, ...options } = store;
+      const { kind, ...options } = store;
       const { openPostgresLog } = await import("../log/postgres/open.ts");
-      return openPostgresLog({ ...options, host: ensureHostId(folder), version, logger, onRenewed: guard.renew });
+      return openPostgresLog({ ...options, host: ensureHostId(store.folder), version, logger, onRenewed: guard.renew });
     }
   }
 }

@@ -5,6 +5,7 @@
 import { createHash, type Hash } from "node:crypto";
 import { isWhole } from "../checksum.ts";
 import { integer, type Row, text } from "../rows.ts";
+import { withoutSecrets } from "../secrets.ts";
 import {
   COPIED,
   type CopiedTable,
@@ -86,11 +87,12 @@ async function isSame({ from, to }: Copy, session: Row): Promise<boolean> {
   return (await digestOf(from, integer(session, "key"))) === (await digestOf(to, key));
 }
 
-/** Over everything that is copied, column by column; keys and positions are each log's own. */
+/** Over everything that is copied, column by column; keys and positions are each log's own, secrets are one side's. */
 async function digestOf(database: CopyDatabase, session: number): Promise<string> {
   const hash = createHash("sha256");
   const select = `SELECT id, settings, summary, last, agent, directory FROM ${database.schema}sessions WHERE key = ?`;
-  for (const row of await database.query(select, session)) {
+  for (const stored of await database.query(select, session)) {
+    const row = { ...stored, settings: withoutSecrets(text(stored, "settings")).text };
     for (const name of ["id", "settings", "summary", "last", "agent", "directory"]) add(hash, row, name);
   }
   for (const table of TABLES) {

@@ -1,20 +1,25 @@
 /** The Postgres log as a side of a copy. No host may be alive meanwhile: positions are given for long at a time. */
 import { ApiError } from "../../../protocol/errors.ts";
+import { sessionId } from "../../../protocol/ids.ts";
 import type { SessionSummary } from "../../../protocol/resources.ts";
 import type { SessionSettings } from "../contract.ts";
 import { listed } from "../postgres/append.ts";
 import { openClient } from "../postgres/client.ts";
 import { prepareDatabase } from "../postgres/schema.ts";
+import { openVault } from "../postgres/vault.ts";
 import { integer, text } from "../rows.ts";
+import { withoutSecrets } from "../secrets.ts";
 import { type CopyDatabase, type Value, valueIn } from "./tables.ts";
 
 export interface PostgresSide {
   readonly url: string;
   /** The host that copied sessions are at home on: where the folders of their agents are. */
   readonly home: string;
+  /** The data folder of that host: secrets of the sessions go there, and into no table. */
+  readonly folder: string;
 }
 
-export async function openPostgresSide({ url, home }: PostgresSide): Promise<CopyDatabase> {
+export async function openPostgresSide({ url, home, folder }: PostgresSide): Promise<CopyDatabase> {
   const client = await openClient({ url, connections: 1 });
   try {
     await prepareDatabase(client);
@@ -27,6 +32,7 @@ export async function openPostgresSide({ url, home }: PostgresSide): Promise<Cop
     await client.close();
     throw error;
   }
+  const vault = openVault(folder);
   const query: CopyDatabase["query"] = (sql, ...values) => client.query(numbered(sql), ...values);
   return {
     name: client.place.name,
@@ -38,10 +44,14 @@ export async function openPostgresSide({ url, home }: PostgresSide): Promise<Cop
       const columns = ["id", "settings", "summary", "last", "agent", "directory"];
       const settings: SessionSettings = JSON.parse(text(session, "settings"));
       const { placement = "" } = settings.create;
-      const values: Value[] = [...columns.map((name) => valueIn(session, name)), status, search, home, placement];
+      const sealed = withoutSecrets(text(session, "settings"));
+      const row = { ...session, settings: sealed.text };
+      const values: Value[] = [...columns.map((name) => valueIn(row, name)), status, search, home, placement];
       const insert = `INSERT INTO franca.sessions (${columns.join(", ")}, status, search, home, placement)
         VALUES (${values.map(() => "?").join(", ")}) RETURNING key`;
-      return integer((await query(insert, ...values))[0] ?? {}, "key");
+      const key = integer((await query(insert, ...values))[0] ?? {}, "key");
+      if (Object.keys(sealed.values).length > 0) vault.put(sessionId(text(session, "id")), sealed.values);
+      return key;
     },
     async insertGroups(session, rows) {
       const next = "UPDATE franca.positions SET position = position + ? RETURNING position";

@@ -16,7 +16,9 @@ import { projections } from "./projections.ts";
 import { reading } from "./read.ts";
 import { records } from "./records.ts";
 import { prepareDatabase } from "./schema.ts";
+import { sweepVault } from "./settings.ts";
 import { keyOf, openStore, type Store } from "./store.ts";
+import { openVault } from "./vault.ts";
 
 /** A long session is deleted bit by bit, so that others are served in between. */
 const DELETED_ROWS = 1_000;
@@ -41,6 +43,8 @@ export interface PostgresOptions {
   readonly labels?: readonly string[];
   /** Sessions that may be open here before no more are placed here. */
   readonly maxSessions?: number;
+  /** For secrets of sessions, which are in no table; without one they are forgotten when this host ends. */
+  readonly folder?: string;
   /** All hosts of a database have the same one. */
   readonly token: string;
   /** Where other hosts reach this one; empty until it is known. */
@@ -95,6 +99,8 @@ async function open(options: PostgresOptions, { client, leaseClient, close }: Cl
   });
   const store = openStore({ client, ...lease });
   const elsewhere = await openElsewhere(client, store);
+  const vault = openVault(options.folder ?? null);
+  await sweepVault(vault, client.read);
   const codec = openCodec();
   const appender = openAppender(store, { version, codec });
   appender.onCommitted((groups) => elsewhere.committed(groups.at(-1)?.position ?? 0, groups.length));
@@ -104,7 +110,7 @@ async function open(options: PostgresOptions, { client, leaseClient, close }: Cl
   let closed = false;
   return {
     shared: true,
-    ...records(store),
+    ...records(store, vault),
     ...reading(store, { version, codec }),
     projections: projections(store, { version }),
     openWriter: codec.openWriter,
@@ -112,10 +118,11 @@ async function open(options: PostgresOptions, { client, leaseClient, close }: Cl
     onCommitted: appender.onCommitted,
     onLost: lease.onLost,
     hosts: () => hosts(store),
-    cluster: { self: host, commands, draining: lease.draining, ...placing(store) },
+    cluster: { self: host, commands, draining: lease.draining, ...placing(store, vault) },
     async delete(id) {
       await appender.flushed();
       await deleteSession(store, { id, isClosed: () => closed });
+      vault.drop(id);
     },
     position: elsewhere.position,
     changedElsewhere: elsewhere.changed,

@@ -5,7 +5,9 @@ import type { Placement } from "../../../protocol/placement.ts";
 import { noSession } from "../errors.ts";
 import type { Cluster } from "../hosts-contract.ts";
 import { integer, text } from "../rows.ts";
+import { settingsIn, unseal } from "./settings.ts";
 import type { Store } from "./store.ts";
+import type { Vault } from "./vault.ts";
 
 /**
  * Of a row `session`, its host `home` (if any) and a host `me`. A session's own host may run it, unless it is being
@@ -28,14 +30,14 @@ const SERVED = `
   EXISTS (SELECT 1 FROM franca.hosts AS me WHERE me.lease_until > clock_timestamp() AND ${MAY_RUN})`;
 
 const PLACEMENT = `
-  SELECT session.home, session.placement, home.draining, ${SERVED} AS served,
+  SELECT session.home, session.placement, session.settings, home.draining, ${SERVED} AS served,
     coalesce(home.lease_until > clock_timestamp(), false) AS home_alive,
     (SELECT count(*) FROM franca.sessions AS other WHERE other.home = '' AND other.key < session.key
       AND other.id IS NOT NULL) AS ahead,
     (SELECT count(*) FROM franca.hosts AS fit WHERE fit.lease_until > clock_timestamp() AND NOT fit.draining
       AND (session.placement = 'any' OR fit.labels ? substr(session.placement, 7))) AS fitting
   FROM (
-    SELECT key, placement, CASE WHEN $2 THEN '' ELSE home END AS home, CASE WHEN NOT $2 THEN owner_host END AS owner_host
+    SELECT key, placement, settings, CASE WHEN $2 THEN '' ELSE home END AS home, CASE WHEN NOT $2 THEN owner_host END AS owner_host
     FROM franca.sessions WHERE id = $1
   ) AS session LEFT JOIN franca.hosts AS home ON home.id = session.home`;
 
@@ -50,16 +52,21 @@ const DISK = `
   WHERE session.id IS NOT NULL AND session.directory IN (SELECT jsonb_array_elements_text($1::text::jsonb))
   ORDER BY home.id = $2 DESC, alive DESC LIMIT 1`;
 
-type Placing = Pick<Cluster, "drain" | "placement" | "isServed" | "diskOf" | "hand">;
+type Placing = Pick<Cluster, "drain" | "placement" | "isServed" | "missing" | "diskOf" | "hand">;
 
-export const placing = (store: Store): Placing => ({
+export const placing = (store: Store, vault: Vault): Placing => ({
   async drain(host) {
     const rows = await store.client.query("UPDATE franca.hosts SET draining = true WHERE id = $1 RETURNING id", host);
     return rows.length > 0;
   },
   placement: async (id, { ifNobodys } = { ifNobodys: false }) =>
-    (await placementOf(store, { id, ifNobodys })).placement,
-  isServed: async (id) => (await placementOf(store, { id, ifNobodys: false })).isServed,
+    (await placementOf(store, { id, ifNobodys, vault })).placement,
+  isServed: async (id) => (await placementOf(store, { id, ifNobodys: false, vault })).isServed,
+  async missing(id) {
+    const [row] = await store.client.read("SELECT settings FROM franca.sessions WHERE id = $1", id);
+    if (row === undefined) throw noSession(id);
+    return unseal(vault, id, settingsIn(row)).missing ?? [];
+  },
   async diskOf(directory) {
     const [row] = await store.client.read(DISK, JSON.stringify(ancestors(directory)), store.identity().host);
     if (row === undefined || text(row, "id") === store.identity().host) return null;
@@ -78,13 +85,16 @@ function ancestors(directory: string): readonly string[] {
 }
 
 async function placementOf(
-  { client }: Store,
-  { id, ifNobodys }: { readonly id: SessionId; readonly ifNobodys: boolean },
+  { client, identity }: Store,
+  { id, ifNobodys, vault }: { readonly id: SessionId; readonly ifNobodys: boolean; readonly vault: Vault },
 ): Promise<{ readonly placement: Placement; readonly isServed: boolean }> {
   const [row] = await client.read(PLACEMENT, id, ifNobodys);
   if (row === undefined) throw noSession(id);
   const home = text(row, "home");
   const isServed = row.served === true;
+  const settings = settingsIn(row);
+  // What another host lacks is what it has written when it took the session.
+  const { missing = [] } = home === identity().host ? unseal(vault, id, settings) : settings;
   const place = { home, placement: text(row, "placement"), isDraining: row.draining === true };
   const counts = { ahead: integer(row, "ahead"), fitting: integer(row, "fitting") };
   return {
@@ -92,10 +102,14 @@ async function placementOf(
     placement: {
       wanted: place.placement === "" ? null : place.placement,
       host: home === "" ? null : home,
-      waiting: isServed ? null : reasonOf({ ...place, ...counts, isAlive: row.home_alive === true }),
+      waiting: isServed ? lacking(missing) : reasonOf({ ...place, ...counts, isAlive: row.home_alive === true }),
+      ...(missing.length === 0 ? {} : { missing: [...missing] }),
     },
   };
 }
+
+const lacking = (missing: readonly string[]): string | null =>
+  missing.length === 0 ? null : `Its host was started without ${missing.join(", ")}.`;
 
 interface Waiting {
   readonly home: string;

@@ -8,7 +8,9 @@ import { idIn, integer, ownerIn, type Row, text, toPrompt, toRecord, toRun } fro
 import { listed } from "./append.ts";
 import type { Queries, Value } from "./client.ts";
 import { MAY_RUN } from "./placement.ts";
+import { seal, settingsIn, unseal, withMissing } from "./settings.ts";
 import { type Identity, ofSession, type Store } from "./store.ts";
+import type { Vault } from "./vault.ts";
 
 /** A session belongs to its home host, whether it is open there or not. `$1` is this host, `$2` its epoch. */
 const HOSTED = `
@@ -39,36 +41,40 @@ type Records = Pick<
   | "runs"
 >;
 
-export const records = (store: Store): Records => ({
-  ...sessions(store),
+export const records = (store: Store, vault: Vault): Records => ({
+  ...sessions(store, vault),
   ...prompts(store),
   ...runs(store),
 });
 
 type SessionRecords = Pick<Records, "create" | "list" | "find" | "claim" | "release" | "owned" | "changeSettings">;
 
-function sessions(store: Store): SessionRecords {
+function sessions(store: Store, vault: Vault): SessionRecords {
   return {
     async create({ id, settings, summary }, owner) {
       const { host, epoch } = store.holder();
       const { status, search } = listed(summary);
       const { agent, directory = "", placement = "" } = settings.create;
+      const sealed = seal(vault, id, settings);
       const rows = await store.write(
         `INSERT INTO franca.sessions (id, settings, summary, last, agent, directory, status, search, home,
            owner_host, owner_epoch, owner_pid, owner_started, placement)
          VALUES ($1, $2, $3, 0, $4, $5, $6, $7, $8, $8, $9, $10, $11, $12) ON CONFLICT (id) DO NOTHING RETURNING key`,
-        ...[id, JSON.stringify(settings), JSON.stringify(summary), agent, directory, status, search, host, epoch],
+        ...[id, sealed.text, JSON.stringify(summary), agent, directory, status, search, host, epoch],
         ...[owner.pid, owner.started, placement],
       );
       if (rows.length === 0) throw sessionExists(id);
+      if (sealed.values !== null) vault.put(id, sealed.values);
     },
     list: (query) => page(store, query),
     async find(id) {
       const { host, epoch } = store.identity();
       const [row] = await store.client.read(`${HOSTED} WHERE session.id = $3`, host, epoch, id);
-      return row === undefined ? null : { ...toRecord(row), owner: hostedOwner(row), home: text(row, "home") };
+      if (row === undefined) return null;
+      const settings = unseal(vault, id, settingsIn(row));
+      return { ...toRecord(row), settings, owner: hostedOwner(row), home: text(row, "home") };
     },
-    claim: (id, owner, isDead) => claim(store, { id, owner, isDead }),
+    claim: (id, owner, isDead) => claim(store, { id, owner, isDead, vault }),
     async release(id, owner) {
       const { host, epoch } = store.identity();
       await store.write(
@@ -88,8 +94,10 @@ function sessions(store: Store): SessionRecords {
       const { agent, directory = "", placement = "" } = settings.create;
       const update = `UPDATE franca.sessions SET settings = $2, agent = $3, directory = $4, placement = $5
         WHERE id = $1 RETURNING key`;
-      const rows = await store.write(update, id, JSON.stringify(settings), agent, directory, placement);
+      const sealed = seal(vault, id, settings);
+      const rows = await store.write(update, id, sealed.text, agent, directory, placement);
       if (rows.length === 0) throw noSession(id);
+      if (sealed.values !== null) vault.put(id, sealed.values);
     },
   };
 }
@@ -113,10 +121,11 @@ interface Claim {
   readonly id: SessionId;
   readonly owner: Owner;
   readonly isDead: (other: Owner) => boolean;
+  readonly vault: Vault;
 }
 
 /** Of another host, only what is left by one that is gone or drained, and only where this host may run it. */
-async function claim(store: Store, { id, owner, isDead }: Claim): Promise<Owner> {
+async function claim(store: Store, { id, owner, isDead, vault }: Claim): Promise<Owner> {
   const { host, epoch } = store.holder();
   return store.transaction(async ({ query }) => {
     const [row] = await query(`${HOSTED} WHERE session.id = $3 FOR UPDATE OF session`, host, epoch, id);
@@ -125,8 +134,8 @@ async function claim(store: Store, { id, owner, isDead }: Claim): Promise<Owner>
     const isFree = current.host === undefined ? isOurs(current, owner) || isDead(current) : row.may_run === true;
     if (!isFree) return current;
     const update = `UPDATE franca.sessions SET home = $2, owner_host = $2, owner_epoch = $3, owner_pid = $4,
-      owner_started = $5 WHERE id = $1`;
-    await query(update, id, host, epoch, owner.pid, owner.started);
+      owner_started = $5, settings = $6 WHERE id = $1`;
+    await query(update, id, host, epoch, owner.pid, owner.started, withMissing(vault, id, row));
     return owner;
   });
 }
