@@ -10,7 +10,7 @@ import { checkToken } from "./cluster.ts";
 import { openCommands } from "./commands.ts";
 import { openElsewhere } from "./elsewhere.ts";
 import { hosts } from "./hosts.ts";
-import { openLease } from "./lease.ts";
+import { type LeaseOptions, openLease } from "./lease.ts";
 import { placing } from "./placement.ts";
 import { projections } from "./projections.ts";
 import { reading } from "./read.ts";
@@ -79,24 +79,11 @@ interface Clients {
 }
 
 async function open(options: PostgresOptions, { client, leaseClient, close }: Clients): Promise<EventLog> {
-  const { version, host, logger, takeOver = false, onRenewed = () => {} } = options;
+  const { version, host, logger } = options;
   await prepareDatabase(client);
   await checkToken(client, options.token);
-  const { leaseMs = LEASE_MS, address = () => "" } = options;
-  const heartbeatMs = options.heartbeatMs ?? leaseMs / HEARTBEATS;
-  const lease = await openLease({
-    client: leaseClient,
-    host,
-    address,
-    version,
-    takeOver,
-    labels: options.labels ?? [],
-    maxSessions: options.maxSessions ?? null,
-    leaseMs,
-    heartbeatMs,
-    logger,
-    onRenewed,
-  });
+  const { leaseMs = LEASE_MS } = options;
+  const lease = await openLease(leaseOptions(options, { client: leaseClient, leaseMs }));
   const store = openStore({ client, ...lease });
   const elsewhere = await openElsewhere(client, store);
   const vault = openVault(options.folder ?? null);
@@ -140,6 +127,23 @@ async function open(options: PostgresOptions, { client, leaseClient, close }: Cl
     },
   };
 }
+
+const leaseOptions = (
+  options: PostgresOptions,
+  { client, leaseMs }: Pick<LeaseOptions, "client" | "leaseMs">,
+): LeaseOptions => ({
+  client,
+  host: options.host,
+  address: options.address ?? (() => ""),
+  version: options.version,
+  takeOver: options.takeOver ?? false,
+  labels: options.labels ?? [],
+  maxSessions: options.maxSessions ?? null,
+  leaseMs,
+  heartbeatMs: options.heartbeatMs ?? leaseMs / HEARTBEATS,
+  logger: options.logger,
+  onRenewed: options.onRenewed ?? (() => {}),
+});
 
 /** Asked for in the background: what is known may be some seconds old. */
 async function openSize(client: Client): Promise<() => number> {

@@ -1,4 +1,4 @@
-/** Settings of sessions as the Postgres log stores them: without secrets, which stay with the host that was given them. */
+/** Settings of sessions as the Postgres log stores them: without secrets, which stay with the host that has them. */
 import type { SessionId } from "../../../protocol/ids.ts";
 import type { SessionSettings } from "../contract.ts";
 import { type Row, text } from "../rows.ts";
