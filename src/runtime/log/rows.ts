@@ -34,7 +34,7 @@ export function blob(row: Row, name: string): Uint8Array {
 
 export const idIn = (row: Row): SessionId => sessionId(text(row, "id"));
 
-/** Settings that were copied from a log of several hosts have values withheld: this host's environment may have them. */
+/** Settings that come from a log of several hosts have values withheld: this host may have them in its environment. */
 export function toRecord(row: Row): SessionRecord {
   const stored: SessionSettings = JSON.parse(text(row, "settings"));
   const settings = stored.withheld === undefined ? stored : restore(stored);

@@ -84,7 +84,7 @@ export function refuseMissingKeys({ keys }: Pick<Runtime, "keys">, { id, setting
   );
 }
 
-/** What the session was created with elsewhere and this host has not; keys that were given since count for its agent. */
+/** What this host has no value of; keys that were given since count where the agent itself takes them. */
 function missingVariables({ missing = [], withheld = [] }: SessionSettings, held: Keys): readonly string[] {
   const isOfAgent = (name: string): boolean =>
     withheld.every(({ at, variable }) => variable !== name || at[0] === "env");
