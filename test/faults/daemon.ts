@@ -194,6 +194,7 @@ async function addressOf(child: ChildProcess, errors: () => string): Promise<str
       const url = /http:\/\/[^\s/]+/.exec(line)?.[0];
       if (url !== undefined) return url;
     }
+    if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
     throw new Error(`The daemon ended before it listened: ${errors().slice(-2_000)}`);
   })();
   const late = after(START_MS, null, { ref: false });

@@ -35,6 +35,8 @@ const WATCHED = 3;
 /** How many sessions are made or asked about at once. */
 const BATCH = 20;
 
+type DiskState = Extract<Step, { type: "disk" }>["state"];
+
 interface World {
   readonly host: DaemonHost;
   readonly settleMs: number;
@@ -47,7 +49,7 @@ interface World {
   readonly figures: Figures;
   /** What broke a promise on the way. */
   readonly found: Violation[];
-  isReadOnly: boolean;
+  disk: DiskState;
   seen: number;
   sent: number;
 }
@@ -82,7 +84,7 @@ export async function runPlan(plan: Plan, options: RunOptions): Promise<Outcome>
       baseline: host.resources(),
       figures: noFigures(),
       found: [],
-      isReadOnly: false,
+      disk: "well",
       seen: 0,
       sent: 0,
     };
@@ -217,31 +219,43 @@ function prompt(world: World, name: string, { play, size }: Extract<Step, { type
   world.sending.push(sending);
 }
 
-function setDisk(world: World, state: Extract<Step, { type: "disk" }>["state"]): void {
+function setDisk(world: World, state: DiskState): void {
   const { host } = world;
-  world.isReadOnly = state === "read-only";
+  world.disk = state;
   host.freeDisk();
-  host.setFaults({ commitDelayMs: state === "slow" ? SLOW_COMMIT_MS : 0, readOnly: world.isReadOnly });
+  host.setFaults({ commitDelayMs: state === "slow" ? SLOW_COMMIT_MS : 0, readOnly: state === "read-only" });
   if (state === "full") host.fillDisk();
 }
 
-/** On a folder that can only be read, a daemon refuses to start in a sentence, or goes on when it can be written. */
+/**
+ * On a disk that is full or can only be read, a daemon starts and serves what is there, or refuses to start in a
+ * sentence. It goes on when the disk can be written.
+ */
 async function startAgain(world: World): Promise<void> {
-  const { host, found } = world;
-  if (!world.isReadOnly) return host.start();
-  const isMounted = host.setMountWritable(false);
-  // Where nothing can be mounted, SQLite alone refuses.
-  host.setFaults({ readOnly: !isMounted });
+  const { host, found, disk } = world;
+  if (disk !== "read-only" && disk !== "full") return host.start();
+  if (disk === "read-only") {
+    const isMounted = host.setMountWritable(false);
+    // Where nothing can be mounted, SQLite alone refuses.
+    host.setFaults({ readOnly: !isMounted });
+  }
   try {
     await host.start();
+    if (disk === "full") await readAll(world);
   } catch (error) {
     const stack = /^\s+at .*:\d+:\d+/m.exec(host.errors());
-    if (stack !== null || !/writ|read-?only/i.test(String(error)))
-      found.push({ promise: "health", what: String(error) });
+    const reason = disk === "full" ? /no room left/i : /writ|read-?only/i;
+    if (host.isRunning() || stack !== null || !reason.test(String(error)))
+      found.push({ promise: "health", what: `on a disk that is ${disk}: ${String(error)}` });
   }
-  host.setMountWritable(true);
-  setDisk(world, "well");
+  if (disk === "read-only") host.setMountWritable(true);
+  // A daemon that runs on a full disk goes on with it.
+  if (disk === "read-only" || !host.isRunning()) setDisk(world, "well");
   if (!host.isRunning()) await host.start();
+}
+
+async function readAll({ names, client }: World): Promise<void> {
+  await inBatches(names, (name) => readLog(client().session(name)));
 }
 
 /** Sends a prompt until it is acknowledged; the key keeps it from running twice. */

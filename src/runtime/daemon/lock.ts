@@ -1,5 +1,19 @@
-/** One daemon per data folder: a lock file with its process and address. The lock of a dead process is replaced. */
-import { closeSync, linkSync, openSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+/**
+ * One daemon per data folder: a lock file with its process and address. The lock of a dead process is replaced. On a
+ * full disk its file is written over, which needs no room.
+ */
+import {
+  closeSync,
+  ftruncateSync,
+  linkSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
 import { join } from "node:path";
 import { ApiError } from "../../protocol/errors.ts";
 import { isAlive, ownProcess } from "../agent/process-table.ts";
@@ -32,11 +46,13 @@ export function lockDaemon(folder: string): DaemonLock {
   openDataFolder(folder);
   const file = join(folder, LOCK_FILE);
   const own = ownProcess();
+  // Of a process with the same number that crashed: it may be the lock itself, by another name.
+  rmSync(draftOf(file), { force: true });
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
     if (create(file, { ...own, url: "", token: true })) return held(file, own);
     const other = read(file);
     if (other !== null && isAlive(other)) throw lockedBy(folder, other);
-    deleteDead(file, other);
+    deleteDead(file, { dead: other, draft: draftOf(file) });
   }
   throw new ApiError("storage_error", `${file} could not be taken: remove it if no Franca daemon runs on ${folder}.`);
 }
@@ -64,29 +80,67 @@ const lockedBy = (folder: string, { pid, url }: DaemonInfo): ApiError =>
       "use that one, stop it, or choose another data folder.",
   );
 
+const draftOf = (file: string): string => `${file}.${process.pid}`;
+
 /** A hard link tests and locks in one operation: exactly one process succeeds, and nobody reads half a file. */
 function create(file: string, info: DaemonInfo): boolean {
-  const draft = `${file}.${process.pid}`;
+  const draft = draftOf(file);
   try {
-    writeFileSync(draft, JSON.stringify(info), { mode: 0o600 });
+    writeOver(draft, info);
     linkSync(draft, file);
+    rmSync(draft, { force: true });
     return true;
   } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "EEXIST") return false;
-    throw storageError(file, error);
-  } finally {
+    if (hasSystemCode(error, "EEXIST")) {
+      rmSync(draft, { force: true });
+      return false;
+    }
+    // A dead lock is there to be written over: the next attempt has its room.
+    const isUsable = isFull(error) && statSync(file, { throwIfNoEntry: false }) !== undefined;
     rmSync(draft, { force: true });
+    if (isUsable) return false;
+    throw storageError(file, error);
   }
 }
 
 function replace(file: string, info: DaemonInfo): void {
-  const draft = `${file}.${process.pid}`;
-  writeFileSync(draft, JSON.stringify(info), { mode: 0o600 });
-  renameSync(draft, file);
+  const draft = draftOf(file);
+  try {
+    writeFileSync(draft, JSON.stringify(info), { mode: 0o600 });
+    renameSync(draft, file);
+  } catch (error) {
+    rmSync(draft, { force: true });
+    if (!isFull(error)) throw error;
+    // In one piece, and longer than before: readers see the former text or this one.
+    writeOver(file, info);
+  }
+}
+
+/** A file that exists keeps its room on the disk. */
+function writeOver(file: string, info: DaemonInfo): void {
+  const exists = statSync(file, { throwIfNoEntry: false }) !== undefined;
+  const descriptor = openSync(file, exists ? "r+" : "w", 0o600);
+  try {
+    const length = writeSync(descriptor, JSON.stringify(info), 0);
+    ftruncateSync(descriptor, length);
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+const isFull = (error: unknown): boolean => hasSystemCode(error, "ENOSPC") || hasSystemCode(error, "EDQUOT");
+
+const hasSystemCode = (error: unknown, code: string): boolean =>
+  error instanceof Error && "code" in error && error.code === code;
+
+interface DeadLock {
+  readonly dead: DaemonInfo | null;
+  /** Where its file goes, to be written over. */
+  readonly draft: string;
 }
 
 /** Only the lock that was found dead: one that another process has just created in its place stays. */
-function deleteDead(file: string, dead: DaemonInfo | null): void {
+function deleteDead(file: string, { dead, draft }: DeadLock): void {
   const guard = `${file}.taking`;
   try {
     closeSync(openSync(guard, "wx"));
@@ -100,10 +154,18 @@ function deleteDead(file: string, dead: DaemonInfo | null): void {
   try {
     const now = read(file);
     if (now === null || (dead !== null && now.pid === dead.pid && now.started === dead.started)) {
-      rmSync(file, { force: true });
+      moveAway(file, draft);
     }
   } finally {
     rmSync(guard, { force: true });
+  }
+}
+
+function moveAway(file: string, draft: string): void {
+  try {
+    renameSync(file, draft);
+  } catch (error) {
+    if (!hasSystemCode(error, "ENOENT")) throw error;
   }
 }
 

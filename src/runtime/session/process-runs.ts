@@ -51,7 +51,9 @@ export async function stopOrphanedRuns({ log, logger }: Pick<RunsOptions, "log" 
       const stuck = await endTree({ runId, leader, ours: false }, SWEEP_LADDER);
       removeLaunchFiles(runId);
       logger.info("process.reaped", { session, pid: leader?.pid, stuck });
-      if (stuck.length === 0) await log.endRun(runId);
+      // What cannot be written now, on a full disk, is found again.
+      if (stuck.length === 0)
+        await log.endRun(runId).catch((error: unknown) => logger.warn("run.not_noted", { error }));
     }),
   );
 }

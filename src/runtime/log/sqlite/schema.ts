@@ -149,10 +149,12 @@ export interface PrepareOptions {
 }
 
 export function prepareDatabase(database: Database, { file, durability }: PrepareOptions): void {
-  // Both take effect only in a file that is still empty: groups are larger than rows usually are, and deleted sessions
-  // give their room back.
-  database.exec("PRAGMA page_size = 8192");
-  database.exec("PRAGMA auto_vacuum = INCREMENTAL");
+  // Only a file that is still empty takes them, and in another one the second is a write, which a full disk refuses:
+  // groups are larger than rows usually are, and deleted sessions give their room back.
+  if (pragma(database, "page_count") === 0) {
+    database.exec("PRAGMA page_size = 8192");
+    database.exec("PRAGMA auto_vacuum = INCREMENTAL");
+  }
   database.exec("PRAGMA journal_mode = WAL");
   database.exec(`PRAGMA synchronous = ${durability === "full" ? "FULL" : "NORMAL"}`);
   // Deleted rows are overwritten: a deleted session cannot be read from the file's free pages.
