@@ -12,6 +12,8 @@ import type { DaemonHost, Resources } from "./daemon.ts";
 import type { Step } from "./plan.ts";
 
 export const GONE_MS = 15_000;
+/** An agent that has said nothing for so long is stopped, so that the plan ends. */
+export const SILENCE_MS = 1_200;
 const MORE_FILES = 12;
 const MORE_MEMORY = 300;
 const READS = 5;

@@ -87,6 +87,10 @@ export function checkRendered(name: string, { ends, cut, whole }: Rendered): Vio
 export const countIdle = (received: readonly Received[]): number =>
   received.filter(({ data }) => /"type":"session\.idle"/.test(data)).length;
 
+/** Whether the last that was said of the session is that it is busy. */
+export const isBusy = (received: readonly Received[]): boolean =>
+  /"type":"busy"/.test(received.findLast(({ data }) => /"type":"session\.status"/.test(data))?.data ?? "");
+
 /** Every acknowledged prompt began exactly one turn. */
 export function checkPrompts(
   session: string,

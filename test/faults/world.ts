@@ -7,7 +7,6 @@ import { type Client, connect } from "../../src/sdk/index.ts";
 import { killIfAlive } from "../support/processes.ts";
 import {
   agentsOf,
-  GONE_MS,
   harm,
   isLast,
   type Last,
@@ -15,19 +14,19 @@ import {
   processesIn,
   readLog,
   readWithClients,
+  SILENCE_MS,
   storedOf,
 } from "./aftermath.ts";
 import { promptFor } from "./agents/prompts.ts";
-import { checkClient, checkLog, checkPrompts, checkRendered, countIdle, type Violation } from "./checks.ts";
+import { checkClient, checkLog, checkPrompts, type Violation } from "./checks.ts";
 import { type FaultClient, openClient, openSleeper } from "./client.ts";
 import { type DaemonHost, type HostOptions, openHost, type Resources } from "./daemon.ts";
 import { addFigures, type Figures, noFigures } from "./figures.ts";
 import type { Plan, Step } from "./plan.ts";
+import { compareRendered } from "./rendered.ts";
 import type { StoredSessions } from "./stored.ts";
 
 const SETTLE_MS = 60_000;
-/** An agent that has said nothing for so long is stopped, so that the plan ends. */
-const SILENCE_MS = 1_200;
 const SLOW_COMMIT_MS = 30;
 const RETRY_MS = 40;
 /** Sessions of a plan that have a client which never reads, and one that reads in another language. */
@@ -172,7 +171,10 @@ async function compare(world: World, { name, clients, rendered }: Followed): Pro
     found.push(...checkClient(`${name}, client ${index}`, received, log));
   }
   found.push(...checkLog(name, events), ...checkPrompts(name, acknowledged.get(name) ?? [], events));
-  if (rendered !== null) found.push(...(await compareRendered(events, rendered, openOne(world, rendered.path))));
+  if (rendered !== null) {
+    const whole = openOne(world, rendered.path);
+    found.push(...(await compareRendered(world.client().session(name), { cut: rendered, whole })));
+  }
   return events;
 }
 
@@ -318,21 +320,6 @@ async function haveBegun({ names, client, acknowledged }: World): Promise<boolea
     return prompts.length === 0 || checkPrompts(name, prompts, await readLog(client().session(name))).length === 0;
   });
   return checked.every((begun) => begun);
-}
-
-/** A client that was cut has seen in another language what one sees that reads everything at once, afterwards. */
-async function compareRendered(
-  events: readonly UniversalEvent[],
-  cut: FaultClient,
-  whole: FaultClient,
-): Promise<Violation[]> {
-  const until = Date.now() + GONE_MS;
-  const ends = events.filter(({ type }) => type === "turn.ended").length;
-  const isThere = (): boolean =>
-    countIdle(whole.received) >= ends && cut.received.at(-1)?.cursor === whole.received.at(-1)?.cursor;
-  while (!isThere() && Date.now() < until) await after(10);
-  whole.close();
-  return checkRendered(whole.path, { ends, cut: cut.received, whole: whole.received });
 }
 
 /** So many at a time, in order. */
