@@ -67,6 +67,22 @@ test("an overlong line is reported with its length, and the stream goes on", () 
   );
 });
 
+test("a line of megabytes is whole, and so is the next", () => {
+  const long = `${"x".repeat(1_500_000)}é${"y".repeat(1_500_000)}`;
+  const bytes = Buffer.from(`${long}\n${long}z\nshort\n`);
+  const chunks = cutAt(
+    bytes,
+    Array.from({ length: 100 }, (_, index) => index * 65_537),
+  );
+  expect(split(chunks).lines).toEqual([long, `${long}z`, "short"]);
+  const { lines, overlong } = split(chunks, 2_000_000);
+  expect(lines).toEqual(["short"]);
+  expect(overlong).toMatchObject([
+    { excerpt: "x".repeat(1024), bytes: 3_000_002, limit: 2_000_000 },
+    { excerpt: "x".repeat(1024), bytes: 3_000_003, number: 2 },
+  ]);
+});
+
 test("unfinished lines of all streams share a budget, and give back what they held", () => {
   const budget: LineBudget = { limit: 100, held: 0 };
   const lines: string[] = [];

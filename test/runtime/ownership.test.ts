@@ -1,9 +1,9 @@
 /** Checkpoints, the daemon's lock, a graceful stop, and who is who among processes. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { writeFileSync } from "node:fs";
+import { readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { isAlive, processTable, psTable } from "../../src/runtime/agent/process-table.ts";
 import { daemonOf, lockDaemon } from "../../src/runtime/daemon/lock.ts";
 import { loadSnapshot } from "../../src/runtime/log/checkpoints.ts";
@@ -11,6 +11,7 @@ import { openDatabase } from "../../src/runtime/log/sqlite/database.ts";
 import { LOG_FILE, openSqliteLog } from "../../src/runtime/log/sqlite/open.ts";
 import { allSessions } from "../../src/runtime/session/every-session.ts";
 import { endOf, open, removeFolder, session, spoken, tempFolder, turn, until, wholeLog } from "../support/sessions.ts";
+import { mountTmpfs } from "../support/tmpfs.ts";
 
 const id = session("s");
 let folder: string;
@@ -159,6 +160,20 @@ describe("the daemon's lock", () => {
       expect(await daemonOf(folder)).toBeNull();
       lockDaemon(folder).release();
     }
+  });
+
+  const full = mountTmpfs("64k");
+  test.skipIf(full === null)("of a dead daemon is taken over on a full disk", async () => {
+    const data = full?.folder ?? "";
+    onTestFinished(() => full?.unmount());
+    writeFileSync(join(data, "daemon.lock"), JSON.stringify({ pid: process.pid, started: "another time", url: "u" }));
+    expect(() => writeFileSync(join(data, "fill"), Buffer.alloc(100_000))).toThrow(/ENOSPC/);
+    const lock = lockDaemon(data);
+    expect(() => lockDaemon(data)).toThrow(/runs on .* already/);
+    lock.publish({ url: "http://127.0.0.1:1234", token: true });
+    expect(await daemonOf(data)).toMatchObject({ url: "http://127.0.0.1:1234", pid: process.pid });
+    lock.release();
+    expect(readdirSync(data)).toEqual(["fill"]);
   });
 });
 

@@ -1,6 +1,7 @@
 /**
  * Bytes → lines. Splits on the byte "\n" alone: U+2028 and a bare CR are legal inside JSON and stay in their line.
- * Incomplete lines are kept as a list of parts, so a very long line costs its length once and not its square.
+ * Incomplete lines are kept as a list of parts or in one large piece, so a very long line costs its length and not its
+ * square.
  */
 
 /** The longest line that is kept. Beyond it the line is reported and dropped, and the stream goes on. */
@@ -14,6 +15,11 @@ export interface LineBudget {
 
 /** For all connections of the process. */
 const processBudget: LineBudget = { limit: 128 * 1024 * 1024, held: 0 };
+/**
+ * From this on, an unfinished line is held in one piece of memory with room for the longest. The system lends only what
+ * is written of it, and has it back as a whole; of parts, the allocator keeps what lies between others.
+ */
+const ONE_PIECE_BYTES = 1024 * 1024;
 /** How much of an overlong line is kept to show what it was. */
 const EXCERPT_BYTES = 1024;
 const NEWLINE = 10;
@@ -110,6 +116,7 @@ interface UnfinishedLine {
 
 function holdLine({ limit, budget }: { limit: number; budget: LineBudget }): UnfinishedLine {
   let parts: Buffer[] = [];
+  let whole: Buffer | null = null;
   let pending = 0;
   /** Set while the rest of an overlong line passes by. */
   let overlong: { readonly excerpt: string; readonly limit: number; bytes: number } | null = null;
@@ -117,8 +124,21 @@ function holdLine({ limit, budget }: { limit: number; budget: LineBudget }): Unf
   const release = (): void => {
     budget.held -= pending;
     parts = [];
+    whole = null;
     pending = 0;
   };
+  const keep = (part: Buffer): void => {
+    if (whole === null) parts.push(part);
+    else part.copy(whole, pending);
+    pending += part.length;
+    if (whole !== null || pending <= ONE_PIECE_BYTES) return;
+    whole = Buffer.allocUnsafeSlow(limit);
+    let at = 0;
+    for (const one of parts) at += one.copy(whole, at);
+    parts = [];
+  };
+  const start = (bytes: number): Buffer =>
+    whole === null ? Buffer.concat(parts, Math.min(bytes, pending)) : whole.subarray(0, Math.min(bytes, pending));
 
   return {
     isOpen: () => pending > 0 || overlong !== null,
@@ -128,19 +148,24 @@ function holdLine({ limit, budget }: { limit: number; budget: LineBudget }): Unf
         overlong.bytes += part.length;
         return;
       }
-      parts.push(part);
-      pending += part.length;
-      budget.held += part.length;
-      if (pending <= limit && budget.held <= budget.limit) return;
-      const excerpt = Buffer.concat(parts, Math.min(EXCERPT_BYTES, pending)).toString("utf8");
-      overlong = { excerpt, limit: pending > limit ? limit : budget.limit, bytes: pending };
+      const bytes = pending + part.length;
+      if (bytes <= limit && budget.held + part.length <= budget.limit) {
+        budget.held += part.length;
+        return keep(part);
+      }
+      const excerpt = Buffer.concat([start(EXCERPT_BYTES), part.subarray(0, EXCERPT_BYTES)]);
+      overlong = {
+        excerpt: excerpt.toString("utf8", 0, Math.min(EXCERPT_BYTES, excerpt.length)),
+        limit: bytes > limit ? limit : budget.limit,
+        bytes,
+      };
       release();
     },
     take() {
       const dropped = overlong;
       overlong = null;
       if (dropped !== null || pending === 0) return dropped;
-      const text = parts.length === 1 ? (parts[0]?.toString("utf8") ?? "") : Buffer.concat(parts).toString("utf8");
+      const text = parts.length === 1 ? (parts[0]?.toString("utf8") ?? "") : start(pending).toString("utf8");
       release();
       return text;
     },

@@ -15,7 +15,7 @@ const CHECKED_BYTES = 16 * 1024 * 1024;
  */
 export const WAL_PAGES = 2_048;
 /** After that it is cut back to this. */
-const WAL_KEPT_BYTES = 16 * 1024 * 1024;
+export const WAL_KEPT_BYTES = 16 * 1024 * 1024;
 
 /** One committed group of events is one row: a flood costs one insert per tick and not one per event. */
 const TABLES = `
