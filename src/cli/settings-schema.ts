@@ -18,7 +18,7 @@ const LABEL = "a label has 1 to 128 characters";
 const SESSIONS = "a limit of sessions is a whole number from 1 to 1000000";
 const LEASE = "it is a whole number of milliseconds, from 1000 to 600000";
 const DATABASE_URL = "a database URL is written like postgres://user:password@host:5432/name";
-const HOST_URL = "it is the address of this daemon, like http://10.0.0.5:7717";
+const HOST_URL = "it is the address of this daemon, like https://one.internal:7717";
 
 const hasProtocol = (text: string, protocol: RegExp): boolean =>
   URL.canParse(text) && protocol.test(new URL(text).protocol);

@@ -27,6 +27,7 @@ import { homeSurface } from "./home.ts";
 import { removeAttachments } from "./http/attachment-files.ts";
 import { isLoopback } from "./http/auth.ts";
 import { type Connections, watchConnections } from "./http/connections.ts";
+import { openHostCalls } from "./http/host-calls.ts";
 import { type Logins, openLogins } from "./http/logins.ts";
 import { proved } from "./http/proofs.ts";
 import { type ConnectionLimits, createHttpServer, type Surface } from "./http/server.ts";
@@ -210,7 +211,7 @@ export async function openDaemon(options: DaemonOptions): Promise<Daemon> {
         get defaultAgent() {
           return runtime.defaultAgent() ?? MOCK;
         },
-        ...boundsOf(options),
+        ...boundsOf(options, sessions),
         stopped: stopped.signal,
       },
       routes,
@@ -241,9 +242,13 @@ export async function openDaemon(options: DaemonOptions): Promise<Daemon> {
   }
 }
 
-const boundsOf = ({ maxBodyBytes = MAX_BODY_BYTES, heartbeatMs = HEARTBEAT_MS }: DaemonOptions) => ({
+const boundsOf = (
+  { token, maxBodyBytes = MAX_BODY_BYTES, heartbeatMs = HEARTBEAT_MS }: DaemonOptions,
+  { host }: Sessions,
+) => ({
   maxBodyBytes,
   heartbeatMs,
+  hostCalls: token === null || host === null ? null : openHostCalls({ token, host }),
 });
 
 function refuseOpen({ token, host }: DaemonOptions): void {

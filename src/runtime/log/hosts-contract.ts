@@ -38,10 +38,23 @@ export interface CommandTable {
   pause(): void;
 }
 
-/** The hosts of a log, as one of them sees it. */
-export interface Cluster {
+/** Where a directory is: a host in its present life, which another start of it ends. */
+export interface DiskHost extends OwnerHost {
+  readonly epoch: number;
+}
+
+/** Who this host is, for calls between hosts. */
+export interface HostIdentity {
   /** This host's id. */
   readonly self: string;
+  /** Its present life. */
+  epoch(): number;
+  /** The database's clock, in milliseconds: the only one that all hosts share. */
+  clock(): Promise<number>;
+}
+
+/** The hosts of a log, as one of them sees it. */
+export interface Cluster extends HostIdentity {
   readonly commands: CommandTable;
   /** Whether this host takes nothing new any more. */
   draining(): boolean;
@@ -54,7 +67,7 @@ export interface Cluster {
   /** The variables that the session needs and this host has no value of: its secrets are in no table. */
   missing(id: SessionId): Promise<readonly string[]>;
   /** The host whose disk a directory is on, where sessions of other hosts have it and none of this one; else null. */
-  diskOf(directory: string): Promise<OwnerHost | null>;
+  diskOf(directory: string): Promise<DiskHost | null>;
   /** The owner gives its session to another host; with null to whichever may run it. */
   hand(id: SessionId, owner: Owner, to: string | null): Promise<void>;
 }

@@ -10,7 +10,6 @@ import type { SessionRecord, SessionSettings } from "../log/contract.ts";
 import { readEvents, readItems } from "../log/pages.ts";
 import type { Sessions } from "./contract.ts";
 import type { OpenSession, OpenSessions } from "./open-session.ts";
-import { placeOf } from "./owner.ts";
 import type { Runtime } from "./runtime.ts";
 import { detail, keptWith, latestItems, summarise } from "./summary.ts";
 
@@ -36,6 +35,7 @@ type Reads = Pick<
   | "verify"
   | "hosts"
   | "drain"
+  | "host"
   | "diskOf"
   | "working"
   | "usage"
@@ -78,10 +78,8 @@ export function reads(table: OpenSessions): Reads {
     storedBytes: log.size,
     verify: log.verify,
     hosts: () => log.hosts(),
-    async diskOf(directory) {
-      const host = (await log.cluster?.diskOf(directory)) ?? null;
-      return host === null ? null : placeOf(host);
-    },
+    host: log.cluster,
+    diskOf: async (directory) => (await log.cluster?.diskOf(directory)) ?? null,
     drain: (host) => drain(table.runtime, host),
     async working() {
       const all = [...(await readyHere(table)).values()];

@@ -1,6 +1,7 @@
 /**
  * Reads what a request carries: a bounded body and the query, checked against their schemas, errors naming the field.
  */
+import { createHash } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type * as z from "zod";
 import { parseJson } from "../../core/json.ts";
@@ -25,7 +26,16 @@ export async function readJson(
   }
 }
 
-async function readBody(incoming: IncomingMessage, { maxBytes }: { maxBytes: number }): Promise<string> {
+const readBody = async (incoming: IncomingMessage, bound: { maxBytes: number }): Promise<string> =>
+  (await readBytes(incoming, bound)).toString("utf8");
+
+/** By request: the digest that its body must have. */
+const expected = new WeakMap<IncomingMessage, string>();
+
+/** Another body than the one of this digest (SHA-256, base64url) is refused when it is read. */
+export const expectBody = (incoming: IncomingMessage, digest: string): void => void expected.set(incoming, digest);
+
+export async function readBytes(incoming: IncomingMessage, { maxBytes }: { maxBytes: number }): Promise<Buffer> {
   if (Number(incoming.headers["content-length"] ?? 0) > maxBytes) throw tooLarge(maxBytes);
   const chunks: Buffer[] = [];
   let size = 0;
@@ -40,7 +50,10 @@ async function readBody(incoming: IncomingMessage, { maxBytes }: { maxBytes: num
     if (error instanceof ApiError) throw error;
     throw new ApiError("invalid_request", "The connection broke before the body was complete.", { cause: error });
   }
-  return Buffer.concat(chunks).toString("utf8");
+  const bytes = Buffer.concat(chunks);
+  const digest = expected.get(incoming);
+  if (digest === undefined || createHash("sha256").update(bytes).digest("base64url") === digest) return bytes;
+  throw new ApiError("token_invalid", "This is not the body that was signed.");
 }
 
 const tooLarge = (maxBytes: number): ApiError =>

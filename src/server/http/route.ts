@@ -11,6 +11,7 @@ import type { Logger } from "../../runtime/logger.ts";
 import type { Sessions } from "../../runtime/session/contract.ts";
 import type { Webhooks } from "../../runtime/webhooks/webhooks.ts";
 import type { Metrics } from "../metrics.ts";
+import type { HostCalls } from "./host-calls.ts";
 import type { Logins } from "./logins.ts";
 
 /** What every route may use. */
@@ -21,6 +22,8 @@ export interface ServerContext {
   readonly logins: Logins;
   /** What shows a client that this daemon knows the token, and a page that it knows its credential; null if not. */
   readonly prove: (nonce: string, login?: string) => Proofs;
+  /** Calls between the hosts that share the log; null where it is this machine's alone. */
+  readonly hostCalls: HostCalls | null;
   /** Where files are kept that come inside a request. */
   readonly attachments: string;
   readonly logger: Logger;

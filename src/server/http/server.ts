@@ -5,6 +5,7 @@ import { ApiError } from "../../protocol/errors.ts";
 import { SessionId } from "../../protocol/id-schemas.ts";
 import { openAccessLog } from "./access-log.ts";
 import { checkHost, checkPerson, checkSite, checkToken, isLoopback, originAllowed } from "./auth.ts";
+import { isHostCall } from "./host-key.ts";
 import { asApiError, problemReply } from "./problem.ts";
 import { type Reply, write } from "./reply.ts";
 import { check, readJson } from "./request.ts";
@@ -17,6 +18,8 @@ export interface Surface {
   readonly mount: (router: Router, context: ServerContext) => void;
   /** Static files: they need no token, and a link on another site may lead to them. */
   readonly isStatic?: (path: string) => boolean;
+  /** What other hosts that share the log may ask for: methods and routes, as they are mounted. */
+  readonly hostRoutes?: ReadonlySet<string>;
   /** WebSockets, where it has any. */
   readonly sockets?: SocketSurface;
 }
@@ -24,6 +27,8 @@ export interface Surface {
 /** Connections that stop being HTTP: behind the same door, before a byte of them goes anywhere. */
 export interface SocketSurface {
   readonly isAt: (url: string) => boolean;
+  /** The other hosts may connect as well. */
+  readonly hosts?: boolean;
   /** Whether the request shows something that counts as the token. */
   readonly isAllowed: (url: string) => boolean;
   readonly connect: (upgrade: Upgrade, context: ServerContext) => Promise<void>;
@@ -96,7 +101,10 @@ async function upgrade(given: Upgrade, { door, surfaces, context }: HttpOptions)
   const sockets = surfaces.find((surface) => surface.sockets?.isAt(url) === true)?.sockets;
   const { token, accepts } = door;
   const shows = headers.authorization === undefined && sockets?.isAllowed(url) === true;
-  if (token !== null && !shows) checkToken(headers.authorization, { token, accepts });
+  if (token !== null && !shows) {
+    const call = await takeCall(given.incoming, { context, mayCall: () => sockets?.hosts === true });
+    if (call === null) checkToken(headers.authorization, { token, accepts });
+  }
   const isSocket = headers.upgrade?.toLowerCase() === "websocket";
   if (sockets === undefined || !isSocket) throw noRoute({ method, path: url });
   await sockets.connect(given, context);
@@ -111,13 +119,15 @@ function createHandler({ door, context, routes, surfaces }: HttpOptions) {
     if (method === "GET" || method === "HEAD") return open.has(`get ${path}`) || isStatic(path);
     return open.has(`${method.toLowerCase()} ${path}`);
   };
+  const mayCall = ({ method, route }: Exchange): boolean =>
+    surfaces.some(({ hostRoutes }) => hostRoutes?.has(`${method} ${route}`) === true);
   const access = openAccessLog(context.logger);
   const { logger } = context;
   return async (incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> => {
     try {
       const exchange = exchangeOf(incoming, outgoing, router);
       access.watch(exchange);
-      const admitted = admit(exchange, { door, isOpen, isStatic });
+      const admitted = await admit(exchange, { door, context, isOpen, isStatic, mayCall });
       await write(outgoing, admitted ?? (await exchange.handler(exchange)));
     } catch (error) {
       const known = asApiError(error, { logger, path: incoming.url?.split("?")[0] ?? "" });
@@ -156,13 +166,18 @@ export const noRoute = ({ method, path }: { readonly method: string; readonly pa
 
 interface Admission {
   readonly door: Door;
+  readonly context: ServerContext;
+  /** Whether another host may ask for it. */
+  readonly mayCall: (exchange: Exchange) => boolean;
   /** What needs no token. */
   readonly isOpen: (method: string, path: string) => boolean;
   readonly isStatic: (path: string) => boolean;
 }
 
 /** The door. Its headers are set on the node response, so that streams written straight on it carry them too. */
-function admit({ incoming, outgoing, method, path }: Exchange, { door, isOpen, isStatic }: Admission): Reply | null {
+async function admit(exchange: Exchange, admission: Admission): Promise<Reply | null> {
+  const { incoming, outgoing, method, path } = exchange;
+  const { door, context, isOpen, isStatic, mayCall } = admission;
   const { headers } = incoming;
   const { host, origin, authorization } = headers;
   outgoing.setHeader("x-content-type-options", "nosniff");
@@ -178,8 +193,21 @@ function admit({ incoming, outgoing, method, path }: Exchange, { door, isOpen, i
   const { token } = door;
   const accepts = (credential: string): boolean =>
     door.accepts(credential) || door.acceptsAt?.(credential, { method, path }) === true;
-  if (token !== null && !isOpen(method, path)) checkToken(authorization, { token, accepts });
+  if (token === null || isOpen(method, path)) return null;
+  const call = await takeCall(incoming, { context, mayCall: () => mayCall(exchange) });
+  if (call === null) checkToken(authorization, { token, accepts });
+  for (const [name, value] of Object.entries(call ?? {})) outgoing.setHeader(name, value);
   return null;
+}
+
+/** The headers of a call's answer where another host asks; null for everybody else, who needs the token. */
+async function takeCall(
+  incoming: IncomingMessage,
+  { context: { hostCalls }, mayCall }: { readonly context: ServerContext; readonly mayCall: () => boolean },
+): Promise<Readonly<Record<string, string>> | null> {
+  if (hostCalls === null || !isHostCall(incoming.headers.authorization)) return null;
+  if (mayCall()) return hostCalls.take(incoming);
+  throw new ApiError("token_invalid", "Hosts ask each other for files, searches, git and terminals, and nothing else.");
 }
 
 const isPreflight = ({ method, headers }: IncomingMessage): boolean =>

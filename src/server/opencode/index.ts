@@ -1,6 +1,7 @@
 /** The API that OpenCode's own clients speak: its TUI, its SDK, `opencode run --attach`. Any agent behind it. */
 import { MOCK } from "../../core/default-agent.ts";
 import { defaultOptions, type OpenCodeOptions } from "../../projections/opencode/index.ts";
+import { ELSEWHERE_HEADER } from "../http/host-calls.ts";
 import { asApiError } from "../http/problem.ts";
 import type { Reply } from "../http/reply.ts";
 import { routerPath, type ServerContext } from "../http/route.ts";
@@ -15,6 +16,7 @@ import { nextFileRoutes } from "./next-files.ts";
 import { nextHistoryRoutes } from "./next-history.ts";
 import { nextSessionRoutes, ofSession } from "./next-sessions.ts";
 import { tableOf } from "./operations.ts";
+import { fromOtherDisk, isOfDisk, MovedDisk } from "./other-disk.ts";
 import { openPassThrough, type PassThrough } from "./pass-through.ts";
 import { permissionRoutes } from "./permissions.ts";
 import { promptRoutes } from "./prompts.ts";
@@ -31,7 +33,6 @@ import {
   readBody,
   respond,
 } from "./route.ts";
-import { refuseOtherDisk } from "./served-directory.ts";
 import { serverInfoRoutes } from "./server-info.ts";
 import { openSessionViews } from "./session-views.ts";
 import { sessionRoutes } from "./sessions.ts";
@@ -68,6 +69,16 @@ export const openCodeRoutes: readonly OpenCodeRoute[] = [
 /** Every operation of OpenCode's API, and who answers it. */
 export const operationTable = tableOf(openCodeRoutes);
 
+const MOUNTS = [`${MOUNT}/:scope{@[a-z0-9_-]+}`, MOUNT] as const;
+
+/** Not at the root: other hosts need no second way. */
+const routesForHosts: ReadonlySet<string> = new Set(
+  operationTable
+    .filter(({ operation, kind }) => isOfDisk(operation) && kind !== "refused")
+    .flatMap(({ operation }) => MOUNTS.map((mount) => operation.replace(" ", ` ${mount}`)))
+    .map(routerPath),
+);
+
 export function openCodeSurface({ root = false, attachments, ...given }: OpenCodeSurfaceOptions): Surface {
   let passThrough: PassThrough | null = null;
   return {
@@ -76,10 +87,11 @@ export function openCodeSurface({ root = false, attachments, ...given }: OpenCod
       const own = openContext({ ...context, attachments }, { ...defaultOptions, ...given });
       passThrough = own.passThrough;
       // `/opencode/@claude/…` is the same with another agent to begin with.
-      for (const prefix of [`${MOUNT}/:scope{@[a-z0-9_-]+}`, MOUNT, ...(root ? [""] : [])])
-        mountAt(router, prefix, own);
+      for (const prefix of [...MOUNTS, ...(root ? [""] : [])]) mountAt(router, prefix, own);
     },
+    hostRoutes: routesForHosts,
     sockets: {
+      hosts: true,
       isAt: (url) => terminalAt(url) !== null && (root || url.startsWith(`${MOUNT}/`)),
       isAllowed: (url) => passThrough?.tickets.take(ticketIn(url)) === true,
       async connect(upgrade, context) {
@@ -143,7 +155,8 @@ async function answer(exchange: Exchange, route: Answered, context: OpenCodeCont
     body: (schema) => readBody(incoming, schema, { maxBytes: context.maxBodyBytes }),
   };
   try {
-    if (OWN_DISK.test(operation)) await refuseOtherDisk(call);
+    const there = isOfDisk(operation) ? await fromOtherDisk(call, operation) : null;
+    if (there !== null) return there;
     const passed = await call.passThrough.pass(call, { operation, hasOwn: route.handle !== null });
     if (passed !== null) return passed;
     if (route.handle === null) return notImplemented(`${operation} needs OpenCode's own server.`);
@@ -151,6 +164,7 @@ async function answer(exchange: Exchange, route: Answered, context: OpenCodeCont
   } catch (error) {
     const known = asApiError(error, { logger: context.logger, path });
     if (outgoing.headersSent) return "sent";
+    if (error instanceof MovedDisk) outgoing.setHeader(ELSEWHERE_HEADER, "1");
     const isNext = operation.includes("/api/");
     const { status, body } = isNext
       ? nextErrorBody(known, { params, isRead: incoming.method === "GET" })
@@ -158,9 +172,6 @@ async function answer(exchange: Exchange, route: Answered, context: OpenCodeCont
     return respond(status, body);
   }
 }
-
-/** Files, searches, changes and terminals: of the disk that the directory is on. */
-const OWN_DISK = /^\S+ (?:\/api)?\/(?:file|find|vcs\/|pty)/;
 
 async function toReply(given: OpenCodeAnswer): Promise<Reply> {
   if (given === "sent") return "sent";

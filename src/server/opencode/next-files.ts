@@ -46,7 +46,7 @@ async function read(call: OpenCodeCall): Promise<OpenCodeAnswer> {
 }
 
 /** A file below the directory: each name by itself, none of them a way upwards. */
-function pathOf(rest: string): string {
+export function pathOf(rest: string): string {
   const names = rest.split("/").map(decoded);
   if (names.every((name) => name !== "" && !/^\.+$/.test(name) && !/[/\\\0]/.test(name))) return names.join("/");
   throw new ApiError(

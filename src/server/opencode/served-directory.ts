@@ -19,16 +19,5 @@ export async function servedDirectory({ directory, sessions }: OpenCodeCall): Pr
   );
 }
 
-/** A folder that this host trusts is its own; another one, that only sessions of another host have, is on that host. */
-export async function refuseOtherDisk({
-  directory,
-  sessions,
-}: Pick<OpenCodeCall, "directory" | "sessions">): Promise<void> {
-  if (sessions.trust.isTrusted(directory)) return;
-  const host = await sessions.diskOf(directory);
-  if (host === null) return;
-  throw new ApiError("host_unavailable", `${directory} is on ${host}: ask there for its files and terminals.`);
-}
-
 export const isWithin = (path: string, folder: string): boolean =>
   path === folder || path.startsWith(folder.endsWith(sep) ? folder : folder + sep);

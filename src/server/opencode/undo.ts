@@ -10,6 +10,7 @@ import { defined } from "../../core/defined.ts";
 import { ApiError, hasCode } from "../../protocol/errors.ts";
 import type { Revert } from "../../protocol/events.ts";
 import type { SessionId } from "../../protocol/ids.ts";
+import type { SessionDetail } from "../../protocol/resources.ts";
 import type { Logger } from "../../runtime/logger.ts";
 import type { Sessions } from "../../runtime/session/contract.ts";
 import { folderOf } from "../http/attachment-files.ts";
@@ -93,8 +94,12 @@ export function openUndo(options: UndoOptions): Undo {
 
 const NO_REPOSITORY = "files are taken back only in a git repository, and this directory is in none";
 
+type Placed = Pick<SessionDetail, "directory" | "placement">;
+
 /** Why there are no snapshots of the session's directory; null when there are. */
-function obstacle({ sessions }: State, directory: string): string | null {
+function obstacle({ sessions }: State, { directory, placement }: Placed): string | null {
+  const host = placement?.host ?? null;
+  if (host !== null && host !== sessions.host?.self) return `its files are on host ${host}: ask there`;
   if (repositoryOf(directory) === null) return NO_REPOSITORY;
   if (!sessions.trust.isTrusted(directory)) return `${directory} is not trusted: franca trust add ${directory}`;
   return null;
@@ -106,8 +111,9 @@ const placeOf = ({ attachments }: State, { id }: SessionView, directory: string)
 });
 
 async function before(state: State, view: SessionView): Promise<string | null> {
-  const { agent, directory, revert: mark, status } = await state.sessions.get(view.id, { limit: 0 });
-  if (obstacle(state, directory) !== null || (await state.catalogue.takesBack(agent)) !== "host") return null;
+  const session = await state.sessions.get(view.id, { limit: 0 });
+  const { agent, directory, revert: mark, status } = session;
+  if (obstacle(state, session) !== null || (await state.catalogue.takesBack(agent)) !== "host") return null;
   const place = placeOf(state, view, directory);
   if (mark !== null && mark !== undefined) await forget(place, mark);
   return status === "idle" ? snapshotOf(state, place) : null;
@@ -133,9 +139,9 @@ async function forget(place: SnapshotPlace, { message_id }: Revert): Promise<voi
 }
 
 async function noteSent(state: State, view: SessionView, { promptId, message, before: tree }: SentPrompt) {
-  const { directory } = await state.sessions.get(view.id, { limit: 0 });
-  if (obstacle(state, directory) !== null) return;
-  const place = placeOf(state, view, directory);
+  const session = await state.sessions.get(view.id, { limit: 0 });
+  if (obstacle(state, session) !== null) return;
+  const place = placeOf(state, view, session.directory);
   const turns = await readTurns(place);
   if (turns.some((turn) => turn.promptId === promptId) || (tree === null && turns.length === 0)) return;
   await writeTurns(place, [...turns, { promptId, message, before: tree, after: null, files: null }]);
@@ -148,16 +154,16 @@ interface EndedTurn {
 
 async function noteEnd(state: State, view: SessionView, { promptId, endedAt }: EndedTurn): Promise<void> {
   try {
-    const { directory } = await state.sessions.get(view.id, { limit: 0 });
-    if (obstacle(state, directory) !== null) return;
-    const place = placeOf(state, view, directory);
+    const session = await state.sessions.get(view.id, { limit: 0 });
+    if (obstacle(state, session) !== null) return;
+    const place = placeOf(state, view, session.directory);
     const turns = await readTurns(place);
     const index = turns.findIndex((turn) => turn.promptId === promptId);
     const from = beginningOf(turns, index);
     const after = index < 0 || from === null ? null : await snapshotOf(state, place);
     if (from === null || after === null) return;
     const changed = await changedFiles(place, { from, to: after });
-    const files = changed.filter((file) => !isLater(join(directory, file), endedAt));
+    const files = changed.filter((file) => !isLater(join(session.directory, file), endedAt));
     await writeTurns(
       place,
       turns.map((turn) => (turn.promptId === promptId ? { ...turn, after, files } : turn)),
@@ -176,13 +182,14 @@ const isLater = (path: string, endedAt: number): boolean =>
   (lstatSync(path, { throwIfNoEntry: false })?.ctimeMs ?? 0) > endedAt;
 
 async function revert(state: State, view: SessionView, messageID: string): Promise<void> {
-  const { agent, directory, revert: mark } = await state.sessions.get(view.id, { limit: 0 });
+  const session = await state.sessions.get(view.id, { limit: 0 });
+  const { agent, directory, revert: mark } = session;
   if ((await state.catalogue.takesBack(agent)) === "nobody")
     throw new ApiError("not_supported", `Nothing was taken back: ${agent} cannot forget a part of its conversation.`);
   const message_id = view.now.state.recent.find(({ id }) => id === messageID)?.logged ?? null;
   if (message_id === null)
     throw new ApiError("invalid_request", `${messageID} is none of your latest messages here: choose one of those.`);
-  const why = obstacle(state, directory);
+  const why = obstacle(state, session);
   if (why !== null) throw new ApiError("not_supported", `Nothing was taken back: ${why}.`);
   const place = placeOf(state, view, directory);
   const turns = await readTurns(place);
@@ -207,9 +214,10 @@ async function revert(state: State, view: SessionView, messageID: string): Promi
 }
 
 async function unrevert(state: State, view: SessionView): Promise<void> {
-  const { directory, revert: mark } = await state.sessions.get(view.id, { limit: 0 });
+  const session = await state.sessions.get(view.id, { limit: 0 });
+  const { directory, revert: mark } = session;
   if (mark === null || mark === undefined) return;
-  const why = obstacle(state, directory);
+  const why = obstacle(state, session);
   if (why !== null) throw new ApiError("not_supported", `Nothing was brought back: ${why}.`);
   const place = placeOf(state, view, directory);
   await state.sessions.revert(view.id, null);

@@ -45,14 +45,19 @@ const HAND = `
   UPDATE franca.sessions SET home = $6, owner_host = NULL, owner_epoch = NULL, owner_pid = NULL, owner_started = NULL
   WHERE id = $1 AND owner_host = $2 AND owner_epoch = $3 AND owner_pid = $4 AND owner_started = $5 RETURNING key`;
 
-/** `$1` is the directory and all that it is in, as JSON. */
+/**
+ * `$1` is the directory and all that it is in, as JSON. Of several hosts always the same one: a terminal is found again
+ * where it was opened.
+ */
 const DISK = `
-  SELECT home.id, home.url, home.lease_until > clock_timestamp() AS alive
+  SELECT home.id, home.url, home.epoch, home.lease_until > clock_timestamp() AS alive
   FROM franca.sessions AS session JOIN franca.hosts AS home ON home.id = session.home
   WHERE session.id IS NOT NULL AND session.directory IN (SELECT jsonb_array_elements_text($1::text::jsonb))
-  ORDER BY home.id = $2 DESC, alive DESC LIMIT 1`;
+  ORDER BY home.id = $2 DESC, alive DESC, length(session.directory) DESC, home.id LIMIT 1`;
 
-type Placing = Pick<Cluster, "drain" | "placement" | "isServed" | "missing" | "diskOf" | "hand">;
+const CLOCK = "SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now";
+
+type Placing = Pick<Cluster, "drain" | "placement" | "isServed" | "missing" | "diskOf" | "hand" | "epoch" | "clock">;
 
 export const placing = (store: Store, vault: Vault): Placing => ({
   async drain(host) {
@@ -70,8 +75,10 @@ export const placing = (store: Store, vault: Vault): Placing => ({
   async diskOf(directory) {
     const [row] = await store.client.read(DISK, JSON.stringify(ancestors(directory)), store.identity().host);
     if (row === undefined || text(row, "id") === store.identity().host) return null;
-    return { id: text(row, "id"), url: text(row, "url"), alive: row.alive === true };
+    return { id: text(row, "id"), url: text(row, "url"), alive: row.alive === true, epoch: integer(row, "epoch") };
   },
+  epoch: () => store.identity().epoch,
+  clock: async () => integer((await store.client.read(CLOCK))[0] ?? {}, "now"),
   async hand(id, owner, to) {
     const { host, epoch } = store.holder();
     const rows = await store.write(HAND, id, host, epoch, owner.pid, owner.started, to ?? "");
