@@ -2,13 +2,14 @@
  * `npm run test:postgres [-- --rounds N, --newest, vitest arguments]`: the log on a real Postgres, which this script
  * starts and stops. Where there is none it is installed in CI; elsewhere the suite is skipped, saying so. With
  * `--rounds` three hosts go through so many rounds of faults: ten in CI, none elsewhere by default. With `--newest`,
- * and in CI, what every log must keep is tested on the newest Postgres too.
+ * and in CI, what every log must keep is tested on the newest Postgres too. OpenCode's TUI is tried where it is there.
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { ensureBuilt, ensureInstalled, root } from "./ensure.js";
 import { copyNewest, findPostgres, installPostgres, startPostgres } from "./postgres-server.js";
 import { runTests } from "./run-tests.js";
+import { found, variable } from "./tools.js";
 
 ensureInstalled();
 if (findPostgres() === undefined && process.env.CI === "true") installPostgres();
@@ -22,7 +23,9 @@ async function test(programs) {
   const { server, stop } = await startPostgres(programs);
   try {
     const { rounds, rest } = argumentsOf(process.argv.slice(2));
-    const env = { FRANCA_TEST_POSTGRES: JSON.stringify(server), FRANCA_TEST_ROUNDS: rounds };
+    const opencode = found("opencode");
+    const tui = opencode === undefined ? {} : { [variable("opencode")]: opencode };
+    const env = { FRANCA_TEST_POSTGRES: JSON.stringify(server), FRANCA_TEST_ROUNDS: rounds, ...tui };
     process.exitCode = runTests(rest, { name: "postgres", config: "vitest.postgres.config.ts", env });
   } finally {
     stop();

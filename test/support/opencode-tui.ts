@@ -29,16 +29,19 @@ export const openTui = ({
   url,
   directory,
   more = [],
+  token,
 }: {
   readonly program: string;
   /** The daemon's. */
   readonly url: string;
   readonly directory: string;
   readonly more?: readonly string[];
+  /** The daemon's, where it has one. */
+  readonly token?: string;
 }): Terminal =>
   openTerminal({
     command: [program, "attach", `${url}/opencode`, "--dir", directory, ...more],
-    env: openCodeEnvironment(),
+    env: { ...openCodeEnvironment(), ...(token === undefined ? {} : { OPENCODE_SERVER_PASSWORD: token }) },
     screens: join(root, "test-output", "opencode-tui"),
   });
 

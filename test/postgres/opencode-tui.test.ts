@@ -1,0 +1,61 @@
+/**
+ * OpenCode's real TUI attached to one host while another one runs the agent and has the folder: what is drawn is what
+ * is checked. Screens are kept in test-output/opencode-tui.
+ */
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { openCodeSessionId } from "../../src/projections/opencode/index.ts";
+import { sessionId } from "../../src/protocol/ids.ts";
+import { openStranger, openTwoHosts, passOn } from "../support/host-calls.ts";
+import { openTui, submit } from "../support/opencode-tui.ts";
+import { TOKEN } from "../support/postgres-hosts.ts";
+import { describeNeeding } from "../support/requires.ts";
+import { hasTmux } from "../support/terminal.ts";
+
+const START_MS = 60_000;
+const FLOW_MS = 180_000;
+const program = process.env.FRANCA_TEST_OPENCODE ?? "";
+const missing =
+  program === ""
+    ? "OpenCode was not found; `node scripts/tools.js opencode` installs it"
+    : hasTmux()
+      ? null
+      : "tmux is not installed";
+
+describeNeeding("OpenCode's TUI on another host", { missing }, () => {
+  test("a prompt, its answer, permissions, a file that is mentioned", { timeout: FLOW_MS }, async () => {
+    // Between the hosts, to see what passes.
+    const between = await openStranger();
+    const { one, two, directory } = await openTwoHosts({ hostUrl: between.url });
+    between.act = (heard, outgoing) => passOn(one.url, heard, outgoing);
+    mkdirSync(join(directory, "src"));
+    writeFileSync(join(directory, "src", "needle.ts"), "export const one = 1;\n");
+    const more = ["-s", openCodeSessionId(sessionId("s"))];
+    const terminal = openTui({ program, url: two.url, directory, more, token: TOKEN });
+    await terminal.shows(/Default model/, { withinMs: START_MS });
+    await submit(terminal, "tool");
+    await terminal.shows(/Done: I added a line at the end of README\.md\./);
+    await submit(terminal, "permission");
+    await terminal.shows(/Permission required[\s\S]*npm test/);
+    terminal.keep("other-host-permission");
+    terminal.press("Enter");
+    await terminal.shows(/Permission required[\s\S]*CHANGELOG\.md[\s\S]*All tests pass/);
+    terminal.press("Enter");
+    await terminal.shows(/bash was allowed, edit was allowed/);
+    terminal.type("echo look at @need");
+    await terminal.shows(/┃ src\/needle\.ts/);
+    terminal.keep("other-host-mention");
+    terminal.press("Enter");
+    await terminal.shows(/look at @src\/needle\.ts/);
+    terminal.press("Enter");
+    await terminal.shows(/File +src\/needle\.ts[\s\S]* look at @src\/needle\.ts/);
+    terminal.keep("other-host-answer");
+    const { items } = await one.client.session("s").get();
+    expect(items.findLast(({ role }) => role === "user")?.content).toContainEqual(
+      expect.objectContaining({ type: "file_ref", path: join(directory, "src", "needle.ts") }),
+    );
+    expect(between.heard.map(({ path }) => path)).toContainEqual(expect.stringMatching(/\/find|\/file|\/fs/));
+    expect((await two.client.sessions()).find(({ sessionId: id }) => id === "s")?.status).toBe("idle");
+  });
+});
