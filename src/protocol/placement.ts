@@ -13,6 +13,8 @@ export const Placement = z.object({
   host: z.string().nullable(),
   /** Why it cannot run at the moment; null when it can. */
   waiting: z.string().nullable(),
+  /** Its place among the sessions that wait for their first host, from 1. */
+  position: z.number().int().min(1).optional(),
   /** Variables that its host lacks: a session's secrets are stored in no table. */
   missing: z.array(z.string()).optional(),
 });

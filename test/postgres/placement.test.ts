@@ -18,13 +18,15 @@ const leaseMs = 3_000;
 type Options = Parameters<typeof startDaemon>[0];
 
 /** Hosts inside this process, on one database. */
-async function openCluster(): Promise<(more?: Options) => Promise<TestDaemon & { readonly id: string }>> {
+async function openCluster(): Promise<
+  (more?: Options) => Promise<TestDaemon & { readonly id: string; readonly data: string }>
+> {
   const url = urlOf(await databaseOf(temporaryFolder()));
   return async (more) => {
-    const data = join(temporaryFolder(), "data");
-    const daemon = await startDaemon({ store: "postgres", databaseUrl: url, token: TOKEN, data, leaseMs, ...more });
+    const data = more?.data ?? join(temporaryFolder(), "data");
+    const daemon = await startDaemon({ store: "postgres", databaseUrl: url, token: TOKEN, leaseMs, ...more, data });
     const id = (await hostsOf(daemon)).find(({ self }) => self)?.id ?? "";
-    return { ...daemon, id };
+    return { ...daemon, id, data };
   };
 }
 
@@ -117,16 +119,49 @@ test("without a host that fits a session waits and says so; the first one that c
   const session = await one.client.create({ id: "s", agent: "mock", directory: one.directory, placement: "label:gpu" });
   await one.client.create({ id: "t", agent: "mock", directory: one.directory, placement: "label:gpu" });
   const waiting = "It waits for a host with the label gpu.";
-  expect(await placementOf(one.client, "s")).toEqual({ wanted: "label:gpu", host: null, waiting });
-  expect(await placementOf(one.client, "t")).toMatchObject({ waiting: expect.stringContaining("behind 1 other.") });
-  expect(await placements(one.client, "s")).toEqual([{ wanted: "label:gpu", host: null, waiting }]);
-  await expect(session.prompt("echo")).rejects.toMatchObject({ code: "session_owned" });
+  expect(await placementOf(one.client, "s")).toEqual({ wanted: "label:gpu", host: null, waiting, position: 1 });
+  expect(await placementOf(one.client, "t")).toMatchObject({
+    waiting: expect.stringContaining("behind 1 other."),
+    position: 2,
+  });
+  expect(await placements(one.client, "s")).toEqual([{ wanted: "label:gpu", host: null, waiting, position: 1 }]);
+  // Prompts are stored for the host that comes, once for each key.
+  const message = {
+    method: "POST",
+    headers: { ...headers, "idempotency-key": "k" },
+    body: '{"message":"echo queued"}',
+  };
+  for (const { headers: answer, status } of [
+    await fetch(`${one.url}/v1/sessions/s/messages`, message),
+    await fetch(`${one.url}/v1/sessions/s/messages`, message),
+  ]) {
+    expect([status, answer.get("franca-waiting")]).toEqual([204, waiting]);
+  }
+  const { opencodeId } = await session.get();
+  const parts = [{ type: "text", text: "echo of OpenCode" }];
+  expect(await post(one.url, `/opencode/session/${opencodeId}/prompt_async`, { parts })).toMatchObject({ status: 204 });
+  const dropped = await session.prompt("echo dropped");
+  await session.dropQueued(dropped);
+  await expect(session.dropQueued(dropped)).rejects.toMatchObject({ code: "prompt_not_found" });
+  const attachments = [{ path: join(one.directory, "file") }];
+  await expect(session.prompt("read", { attachments })).rejects.toMatchObject({ code: "host_unavailable" });
+  await expect(session.abort()).rejects.toMatchObject({ code: "session_owned" });
+  expect((await session.get()).queue.map(({ preview }) => preview)).toEqual(["echo queued", "echo of OpenCode"]);
   const two = await start({ label: ["gpu"] });
   for (const id of ["s", "t"]) {
     await expect.poll(() => placementOf(one.client, id), wait).toMatchObject({ host: two.id, waiting: null });
     await expect.poll(() => placements(one.client, id), wait).toHaveLength(2);
   }
   expect((await session.run("echo at last")).text).toBe("at last");
+  const { events } = await session.listEvents({ limit: 1_000 });
+  const started = events.flatMap((event) => (event.type === "turn.started" ? [event.data.prompt_id] : []));
+  expect(new Set(started).size).toBe(3);
+  expect(started).toHaveLength(3);
+  const texts = events.flatMap((event) => (event.type === "item.completed" ? [JSON.stringify(event.data.item)] : []));
+  for (const text of ["queued", "of OpenCode", "at last"]) {
+    expect(texts.filter((one) => one.includes(`"${text}"`))).toHaveLength(1);
+  }
+  expect(texts.join()).not.toContain("dropped");
 });
 
 test("hosts are full at their limit: what comes then waits for room, in order", { timeout: TIMEOUT_MS }, async () => {
@@ -135,12 +170,19 @@ test("hosts are full at their limit: what comes then waits for room, in order", 
   const create = (id: string) => one.client.create({ id, agent: "mock", directory: one.directory, placement: "any" });
   for (const id of ["first", "second", "third"]) await create(id);
   expect(await placementOf(one.client, "first")).toMatchObject({ host: one.id, waiting: null });
-  for (const id of ["second", "third"]) {
-    expect(await placementOf(one.client, id)).toMatchObject({ host: null, waiting: expect.stringContaining("full") });
+  for (const [at, id] of ["second", "third"].entries()) {
+    const waiting = expect.stringContaining("full");
+    expect(await placementOf(one.client, id)).toMatchObject({ host: null, waiting, position: at + 1 });
   }
+  const queued = await one.client.session("second").prompt("echo room");
   await one.client.session("first").delete();
   await expect.poll(() => placementOf(one.client, "second"), wait).toMatchObject({ host: one.id, waiting: null });
-  expect(await placementOf(one.client, "third")).toMatchObject({ host: null });
+  expect(await placementOf(one.client, "third")).toMatchObject({ host: null, position: 1 });
+  const ended = async (): Promise<unknown[]> => {
+    const { events } = await one.client.session("second").listEvents({ limit: 1_000 });
+    return events.flatMap((event) => (event.type === "turn.started" ? [event.data.prompt_id] : []));
+  };
+  await expect.poll(ended, wait).toEqual([queued]);
 });
 
 test("only a host that the placement names takes over", { timeout: TIMEOUT_MS }, async () => {
@@ -163,7 +205,14 @@ test("only a host that the placement names takes over", { timeout: TIMEOUT_MS },
   expect(await placementOf(two.client, "plain")).toMatchObject({ host: two.id });
   const waiting = `It waits for host ${owner.id}, and no other may run it.`;
   expect(await placementOf(two.client, "pinned")).toMatchObject({ host: owner.id, waiting });
-  await expect(two.client.session("pinned").prompt("echo")).rejects.toMatchObject({ code: "session_owned" });
+  // Its prompts wait for that host, and run nowhere else.
+  const queued = await two.client.session("pinned").prompt("echo back");
+  expect((await heir.client.session("pinned").get()).queue).toEqual([{ prompt_id: queued, preview: "echo back" }]);
+  const again = await start({ data: owner.data });
+  expect(again.id).toBe(owner.id);
+  const items = async (): Promise<string> => JSON.stringify((await two.client.session("pinned").get()).items);
+  await expect.poll(items, wait).toContain('"back"');
+  expect(await placementOf(two.client, "pinned")).toMatchObject({ host: owner.id, waiting: null });
 });
 
 test("an idle session is moved, through any host, and only to one that can run it", {

@@ -143,6 +143,14 @@ export interface StoredPrompt {
   readonly sequence: number;
 }
 
+export type NewPrompt = Omit<StoredPrompt, "status">;
+
+export interface AddedPrompt {
+  readonly stored: StoredPrompt;
+  /** False when its key was seen. */
+  readonly fresh: boolean;
+}
+
 export interface PromptChange {
   readonly promptId: PromptId;
   readonly status: PromptStatus;
@@ -326,10 +334,7 @@ export interface EventLog {
   readonly projections: Projections;
 
   /** Stores a prompt; with a key that was seen, gives back the one that is stored. */
-  addPrompt(
-    id: SessionId,
-    prompt: Omit<StoredPrompt, "status">,
-  ): Promise<{ readonly stored: StoredPrompt; readonly fresh: boolean }>;
+  addPrompt(id: SessionId, prompt: NewPrompt): Promise<AddedPrompt>;
   dropPrompt(id: SessionId, promptId: PromptId): Promise<void>;
   queuedPrompts(id: SessionId): Promise<readonly StoredPrompt[]>;
   /** Sessions that have prompts nobody has begun to run. */

@@ -1,7 +1,7 @@
 /** What hosts that share one log do for each other: commands that pass between them, and who may run which session. */
-import type { SessionId } from "../../protocol/ids.ts";
+import type { PromptId, SessionId } from "../../protocol/ids.ts";
 import type { Placement } from "../../protocol/placement.ts";
-import type { Owner, OwnerHost, StoredPrompt } from "./contract.ts";
+import type { AddedPrompt, NewPrompt, Owner, OwnerHost, StoredPrompt } from "./contract.ts";
 
 /** A command for a session of another host. */
 export interface StoredCommand {
@@ -68,6 +68,10 @@ export interface Cluster extends HostIdentity {
   missing(id: SessionId): Promise<readonly string[]>;
   /** The host whose disk a directory is on, where sessions of other hosts have it and none of this one; else null. */
   diskOf(directory: string): Promise<DiskHost | null>;
+  /** Stores a prompt for the next host of a session that no living host may run; null where one may. */
+  addWaiting(id: SessionId, prompt: NewPrompt): Promise<AddedPrompt | null>;
+  /** Takes such a prompt back: false where there is none, null where a living host may run the session. */
+  dropWaiting(id: SessionId, promptId: PromptId): Promise<boolean | null>;
   /** The owner gives its session to another host; with null to whichever may run it. */
   hand(id: SessionId, owner: Owner, to: string | null): Promise<void>;
 }

@@ -14,6 +14,7 @@ import { createSession } from "./create.ts";
 import type { OpenSessions } from "./open-session.ts";
 import { OwnedElsewhere, placeOf } from "./owner.ts";
 import { type AskHost, acceptMove, createPlaced, moveSession } from "./placement.ts";
+import { dropWaiting, promptWaiting } from "./waiting.ts";
 import type { Worktrees } from "./worktrees.ts";
 
 type Door = Commands & Answers & Worktrees;
@@ -32,6 +33,8 @@ interface Command<Args extends readonly unknown[], T> {
   readonly local: (id: SessionId, ...args: Args) => Promise<T>;
   /** What is sent in place of these arguments; throws for what cannot be. */
   readonly prepare?: (args: Args, host: OwnerHost) => { readonly args: Args; readonly idempotencyKey: string };
+  /** What is done where no living host may run the session; null where one may by now. */
+  readonly unserved?: (id: SessionId, ...args: Args) => Promise<{ readonly result: T } | null>;
   /** What became of it, where its host ended in between and it was stored by then. */
   readonly stored?: (prompt: StoredPrompt) => T;
 }
@@ -66,12 +69,22 @@ export function anyHost(table: OpenSessions, local: Door): Door {
     ...local,
     create: (id, asked) => createPlaced(table, { id, asked }, ask),
     move: named("move", (id, to: string) => moveSession(table, { id, to }, ask)),
-    prompt: through({ name: "prompt", local: local.prompt, prepare: preparePrompt(table), stored: receiptOf }),
+    prompt: through({
+      name: "prompt",
+      local: local.prompt,
+      prepare: preparePrompt(table),
+      stored: receiptOf,
+      unserved: (id, request) => promptWaiting(table, id, request),
+    }),
     update: named("update", local.update),
     changeAgent: named("changeAgent", local.changeAgent),
     missingKeys: named("missingKeys", local.missingKeys),
     abort: named("abort", local.abort),
-    dropQueued: named("dropQueued", local.dropQueued),
+    dropQueued: through({
+      name: "dropQueued",
+      local: local.dropQueued,
+      unserved: (id, prompt) => dropWaiting(table, id, prompt),
+    }),
     compact: named("compact", local.compact),
     shell: named("shell", local.shell),
     fork: named("fork", local.fork),
@@ -136,12 +149,43 @@ async function anywhere<Args extends readonly unknown[], T>(
       return await command.local(id, ...args);
     } catch (error) {
       if (!(error instanceof OwnedElsewhere) || moves > MOVES) throw error;
-      if (!(await table.runtime.log.cluster?.isServed(id))) throw error;
+      const done = await unserved(table, command, { id, args });
+      if (done === "refused") throw error;
+      if (done === "served by now") continue;
+      if (done !== "served") return done.result;
       const answer = await send(command, { id, args, host: error.host });
       if (answer.type === "result") return answer.result;
       // The session may be gone, or nobody's any more.
-      if (answer.type === "withdrawn") return command.local(id, ...args).catch(unanswered(id));
+      if (answer.type !== "withdrawn") continue;
+      return afterAll(table, command, { id, args });
     }
+  }
+}
+
+type Unserved<T> = "served" | "served by now" | "refused" | { readonly result: T };
+
+async function unserved<Args extends readonly unknown[], T>(
+  { runtime }: OpenSessions,
+  command: Command<Args, T>,
+  { id, args }: Call<Args>,
+): Promise<Unserved<T>> {
+  if ((await runtime.log.cluster?.isServed(id)) === true) return "served";
+  if (command.unserved === undefined) return "refused";
+  return (await command.unserved(id, ...args)) ?? "served by now";
+}
+
+/** Nobody has claimed it: the session's host may have died meanwhile. */
+async function afterAll<Args extends readonly unknown[], T>(
+  table: OpenSessions,
+  command: Command<Args, T>,
+  { id, args }: Call<Args>,
+): Promise<T> {
+  try {
+    return await command.local(id, ...args);
+  } catch (error) {
+    if (!(error instanceof OwnedElsewhere)) throw error;
+    const done = await unserved(table, command, { id, args });
+    return typeof done === "string" ? unanswered(id)(error) : done.result;
   }
 }
 

@@ -72,6 +72,8 @@ export interface PromptReceipt {
   readonly fresh: boolean;
   /** The last sequence before the prompt: from here on its turn can be read. */
   readonly sequence: number;
+  /** Why it does not run yet, where no living host may run its session. */
+  readonly waiting?: string;
 }
 
 export interface SessionQuery extends SessionFilter {

@@ -46,8 +46,10 @@ export async function prompt(runtime: Runtime, open: OpenSession, request: Promp
   throw refusal;
 }
 
+type Prompted = Pick<OpenSession, "adapter" | "settings">;
+
 /** A request as the turn machine's prompt; what the agent would not understand is refused, never left out. */
-export function promptFrom(runtime: Runtime, open: OpenSession, request: PromptRequest): Prompt {
+export function promptFrom(runtime: Runtime, open: Prompted, request: PromptRequest): Prompt {
   const { attachments = [], clientId } = request;
   const { adapter } = open;
   const { text, extras = {} } = withSystem(open, request);
@@ -71,7 +73,7 @@ export function promptFrom(runtime: Runtime, open: OpenSession, request: PromptR
 }
 
 /** Instructions for one prompt stand before its words for an agent that has no other place for them. */
-function withSystem({ adapter }: OpenSession, request: PromptRequest): Pick<PromptRequest, "text" | "extras"> {
+function withSystem({ adapter }: Prompted, request: PromptRequest): Pick<PromptRequest, "text" | "extras"> {
   const { text, extras = {} } = request;
   const { system, ...others } = extras;
   if (system === undefined || adapter.capabilities.extras?.includes("system") === true) return { text, extras };
@@ -89,7 +91,7 @@ const extraNames = [
   "agent",
 ] as const satisfies readonly (keyof PromptExtras)[];
 
-function attachmentsOf({ settings }: OpenSession, attachments: readonly Attachment[]): Attachment[] {
+function attachmentsOf({ settings }: Prompted, attachments: readonly Attachment[]): Attachment[] {
   return attachments.map((attachment) => {
     const path = resolve(settings.create.directory ?? ".", attachment.path);
     if (!existsSync(path)) throw new ApiError("invalid_request", `The attachment ${path} does not exist.`);

@@ -5,6 +5,7 @@ import type { Snapshot } from "../../core/snapshot.ts";
 import { ApiError } from "../../protocol/errors.ts";
 import type { SessionStatus } from "../../protocol/events.ts";
 import type { SessionId } from "../../protocol/ids.ts";
+import type { Placement } from "../../protocol/placement.ts";
 import { loadSnapshot } from "../log/checkpoints.ts";
 import type { SessionRecord, SessionSettings } from "../log/contract.ts";
 import { readEvents, readItems } from "../log/pages.ts";
@@ -12,6 +13,7 @@ import type { Sessions } from "./contract.ts";
 import type { OpenSession, OpenSessions } from "./open-session.ts";
 import type { Runtime } from "./runtime.ts";
 import { detail, keptWith, latestItems, summarise } from "./summary.ts";
+import { waitingQueue } from "./waiting.ts";
 
 /** How many items a session is shown with. */
 const ITEMS = 200;
@@ -61,7 +63,8 @@ export function reads(table: OpenSessions): Reads {
       const { capabilities = noCapabilities } = adapters.get(agent) ?? {};
       const placement = await log.cluster?.placement(id);
       const facts = { trusted: trust.isTrusted(directory), capabilities, ...defined({ placement }) };
-      const described = { id, settings, snapshot, ...facts };
+      const queue = isWaiting(placement) ? await waitingQueue(log, id, snapshot.queue) : snapshot.queue;
+      const described = { id, settings, snapshot, queue, ...facts };
       if (itemsBefore === undefined) return detail(described, latestItems(snapshot, limit));
       const query = { before: itemsBefore, limit };
       // Described before anything else happens to it.
@@ -89,6 +92,8 @@ export function reads(table: OpenSessions): Reads {
     projections: log.projections,
   };
 }
+
+const isWaiting = (placement: Placement | undefined): boolean => (placement?.waiting ?? null) !== null;
 
 const WORKING: ReadonlySet<SessionStatus> = new Set(["running", "retrying", "compacting"]);
 

@@ -48,6 +48,8 @@ export interface DescribedFully extends Described {
   /** What is known of the agent. */
   readonly capabilities: Capabilities;
   readonly placement?: Placement;
+  /** Prompts that wait, also for a host. */
+  readonly queue: Snapshot["queue"];
 }
 
 export function detail(described: DescribedFully, items: readonly Item[]): SessionDetail {
@@ -58,7 +60,7 @@ export function detail(described: DescribedFully, items: readonly Item[]): Sessi
     trusted: described.trusted,
     pendingPermissions: [...snapshot.permissions.values()],
     pendingQuestions: [...snapshot.questions.values()],
-    queue: snapshot.queue,
+    queue: described.queue,
     todos: snapshot.todos,
     usage: snapshot.usage,
     revert: snapshot.revert,

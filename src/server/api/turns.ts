@@ -25,6 +25,11 @@ const promptHeaders = {
 };
 const promptIdHeader = { "Franca-Prompt-Id": "Names the prompt in `turn.started` and in the queue." };
 
+const waitingHeader = {
+  "Franca-Waiting":
+    "Why the prompt does not run yet: no living host may run its session, and it is stored for the next.",
+};
+
 const send = defineRoute({
   method: "post",
   path: "/v1/sessions/{id}/messages",
@@ -37,12 +42,14 @@ const send = defineRoute({
     errors: ["session_not_found", "session_ended", "session_owned", "not_supported"],
     answers: "empty",
     requestHeaders: promptHeaders,
-    answerHeaders: promptIdHeader,
+    answerHeaders: { ...promptIdHeader, ...waitingHeader },
   },
   body: SendMessage,
   handle: async (call) => {
-    const { promptId } = await prompt(call);
-    return empty({ "Franca-Prompt-Id": promptId });
+    const { promptId, waiting } = await prompt(call);
+    // A label may have any characters, a header may not.
+    const shown = waiting?.replaceAll(/[^ -~]/g, "?");
+    return empty({ "Franca-Prompt-Id": promptId, ...(shown === undefined ? {} : { "Franca-Waiting": shown }) });
   },
 });
 

@@ -3,7 +3,7 @@ import * as z from "zod";
 import { defined } from "../../core/defined.ts";
 import { DEFAULT_MODEL } from "../../projections/opencode/index.ts";
 import type { PromptExtras } from "../../protocol/commands.ts";
-import { ApiError } from "../../protocol/errors.ts";
+import { ApiError, hasCode } from "../../protocol/errors.ts";
 import type { UpdateSession } from "../../protocol/resources.ts";
 import type { AgentChoice, PromptRequest } from "../../runtime/session/contract.ts";
 import { type Carried, keepAttachments } from "./attachments.ts";
@@ -123,7 +123,11 @@ export async function ask(
   const { title } = await call.sessions.get(view.id, { limit: 0 });
   // An agent that understands more than words names its sessions itself, and others are about to refuse.
   if (isPlain && title === null && written.trim() !== "") {
-    await call.sessions.update(view.id, { title: titleFrom(written) }, { standIn: true });
+    const naming = call.sessions.update(view.id, { title: titleFrom(written) }, { standIn: true });
+    // One that waits for a host takes prompts, and nothing else.
+    await naming.catch((error: unknown) => {
+      if (!hasCode(error, "session_owned")) throw error;
+    });
   }
   return { view, prompt: await send(call, view, request) };
 }

@@ -19,6 +19,7 @@ import { prepareDatabase } from "./schema.ts";
 import { sweepVault } from "./settings.ts";
 import { keyOf, openStore, type Store } from "./store.ts";
 import { openVault } from "./vault.ts";
+import { waiting } from "./waiting.ts";
 
 /** A long session is deleted bit by bit, so that others are served in between. */
 const DELETED_ROWS = 1_000;
@@ -105,7 +106,7 @@ async function open(options: PostgresOptions, { client, leaseClient, close }: Cl
     onCommitted: appender.onCommitted,
     onLost: lease.onLost,
     hosts: () => hosts(store),
-    cluster: { self: host, commands, draining: lease.draining, ...placing(store, vault) },
+    cluster: { self: host, commands, draining: lease.draining, ...placing(store, vault), ...waiting(store) },
     async delete(id) {
       await appender.flushed();
       await deleteSession(store, { id, isClosed: () => closed });

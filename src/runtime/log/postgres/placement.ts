@@ -26,7 +26,8 @@ export const MAY_RUN = `(
     AND (me.max_sessions IS NULL OR me.max_sessions > (
       SELECT count(*) FROM franca.sessions AS own WHERE own.owner_host = me.id AND own.owner_epoch = me.epoch)))`;
 
-const SERVED = `
+/** Whether a living host may run `session`. */
+export const SERVED = `
   EXISTS (SELECT 1 FROM franca.hosts AS me WHERE me.lease_until > clock_timestamp() AND ${MAY_RUN})`;
 
 const PLACEMENT = `
@@ -110,6 +111,7 @@ async function placementOf(
       wanted: place.placement === "" ? null : place.placement,
       host: home === "" ? null : home,
       waiting: isServed ? lacking(missing) : reasonOf({ ...place, ...counts, isAlive: row.home_alive === true }),
+      ...(isServed || home !== "" ? {} : { position: counts.ahead + 1 }),
       ...(missing.length === 0 ? {} : { missing: [...missing] }),
     },
   };

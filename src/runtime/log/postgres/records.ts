@@ -8,6 +8,7 @@ import { idIn, integer, ownerIn, type Row, text, toPrompt, toRecord, toRun } fro
 import { listed } from "./append.ts";
 import type { Queries, Value } from "./client.ts";
 import { MAY_RUN } from "./placement.ts";
+import { insertPrompt } from "./prompts.ts";
 import { seal, settingsIn, unseal, withMissing } from "./settings.ts";
 import { type Identity, ofSession, type Store } from "./store.ts";
 import type { Vault } from "./vault.ts";
@@ -169,21 +170,10 @@ const RUNNABLE = `
 
 function prompts(store: Store): Pick<Records, "addPrompt" | "dropPrompt" | "queuedPrompts" | "sessionsWithQueue"> {
   return {
-    async addPrompt(id, { prompt, delivery, idempotencyKey, sequence }) {
+    async addPrompt(id, prompt) {
       const writer = store.holder();
       return store.transaction(async (queries) => {
-        const key = await ownKey(queries, id, writer);
-        const [fresh] = await queries.query(
-          `INSERT INTO franca.prompts (session, id, idempotency_key, body, delivery, status, sequence)
-           VALUES ($1, $2, $3, $4, $5, 'queued', $6) ON CONFLICT (session, idempotency_key) DO NOTHING RETURNING id`,
-          ...[key, prompt.prompt_id, idempotencyKey, JSON.stringify(prompt), delivery, sequence],
-        );
-        if (fresh !== undefined) {
-          return { stored: { prompt, delivery, idempotencyKey, sequence, status: "queued" } as const, fresh: true };
-        }
-        const select = "SELECT * FROM franca.prompts WHERE session = $1 AND idempotency_key = $2";
-        const [seen = {}] = await queries.query(select, key, idempotencyKey);
-        return { stored: toPrompt(seen), fresh: false };
+        return insertPrompt(queries, { key: await ownKey(queries, id, writer), ...prompt });
       });
     },
     async dropPrompt(id, promptId) {
