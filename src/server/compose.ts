@@ -24,6 +24,7 @@ import { openSessions } from "../runtime/session/sessions.ts";
 import { routes } from "./api/index.ts";
 import { type FollowerOptions, type Followers, openFollowers } from "./followers.ts";
 import { homeSurface } from "./home.ts";
+import { attachmentSurface } from "./hosts/attachments.ts";
 import { removeAttachments } from "./http/attachment-files.ts";
 import { isLoopback } from "./http/auth.ts";
 import { type Connections, watchConnections } from "./http/connections.ts";
@@ -273,6 +274,7 @@ function surfacesOf(options: DaemonOptions & { readonly attachments: string }): 
   const { opencodeRoot, opencodeMessages, opencodeDeltas, attachments } = options;
   return [
     homeSurface(),
+    attachmentSurface,
     openCodeSurface({
       attachments,
       root: opencodeRoot ?? true,

@@ -1,4 +1,5 @@
 /** Sessions driven through another host than their own: our API, and OpenCode's by its own SDK. */
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createOpencodeClient } from "@opencode-ai/sdk/client";
 import { expect, test } from "vitest";
@@ -88,18 +89,28 @@ test("prompts, answers, abort, update, fork and delete through another host", { 
   }
 });
 
-test("a file that comes with a prompt is refused by another host, with the owner's name", async () => {
+test("a file that comes with a prompt is kept by the session's host, or refused with its name", async () => {
   const hostUrl = "http://10.0.0.1:7717";
-  const [one, two] = await twoHosts({ hostUrl });
-  await one.client.create({ id: "s", agent: "mock", directory: one.directory });
-  const body = { message: "look", attachments: [{ data: "aGVsbG8=", mime: "text/plain", filename: "a.txt" }] };
-  const response = await fetch(`${two.url}/v1/sessions/s/messages`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${TOKEN}`, "content-type": "application/json" },
-    body: JSON.stringify(body),
-  });
-  expect(response.status).toBe(503);
-  expect(await response.json()).toMatchObject({ code: "host_unavailable", detail: expect.stringContaining(hostUrl) });
+  const [one, two, far] = await startHosts({}, {}, { hostUrl });
+  await one?.client.create({ id: "s", agent: "mock", directory: one.directory });
+  await far?.client.create({ id: "far", agent: "mock", directory: far.directory });
+  const send = (id: string, data: string) =>
+    fetch(`${two?.url}/v1/sessions/${id}/messages`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${TOKEN}`, "content-type": "application/json" },
+      body: JSON.stringify({ message: "echo look", attachments: [{ data, mime: "text/plain", filename: "a.txt" }] }),
+    });
+  expect((await send("s", "aGVsbG8=")).status).toBe(204);
+  const { items } = (await one?.client.session("s").get()) ?? { items: [] };
+  const file = items.flatMap(({ content }) => content).find((part) => part.type === "file_ref");
+  const path = file?.type === "file_ref" ? file.path : "";
+  expect(await readFile(path, "utf8")).toBe("hello");
+  // Of its host, and gone with the session.
+  await two?.client.session("s").delete();
+  await expect(readFile(path, "utf8")).rejects.toThrow();
+  const refused = await send("far", "aGVsbG8=");
+  expect(refused.status).toBe(503);
+  expect(await refused.json()).toMatchObject({ code: "host_unavailable", detail: expect.stringContaining(hostUrl) });
 });
 
 test("what is on a session's disk: changes come from its host, files are refused with its name", async () => {

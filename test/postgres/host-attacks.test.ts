@@ -94,6 +94,27 @@ test("a host key opens nothing but files, searches, git and terminals", { timeou
   expect(await raw(one.url, upgrade(at("/pty/pty_1/connect", directory)))).toMatch(/^HTTP\/1\.1 401 /);
 });
 
+test("a file of a prompt is kept for a host alone, and for a session of this host", {
+  timeout: TIMEOUT_MS,
+}, async () => {
+  const { one, ids } = await openTwoHosts();
+  const call = { to: ids.one, from: ids.two };
+  const keep = (session: string): Sent => ({
+    ...{ method: "POST", path: `/hosts/attachments/${session}?mime=text%2Fplain`, body: "hello" },
+  });
+  const kept = await send(one.url, keep("s"), { call });
+  expect(kept).toMatchObject({ status: 200, body: expect.stringMatching(/attachments\/[^/]+\/[0-9a-f]{16}\.txt"/) });
+  expect((await ask(one.url, { ...keep("s"), headers: token })).status).toBe(404);
+  expect((await ask(one.url, { ...keep("s"), headers: {} })).status).toBe(401);
+  expect((await send(one.url, keep("s"), { call, by: Buffer.alloc(32) })).status).toBe(401);
+  const changed = await send(one.url, { ...keep("s"), body: "other" }, { call: signed(keep("s"), call) });
+  expect(changed.status).toBe(401);
+  expect((await send(one.url, keep("nobody"), { call })).status).toBe(404);
+  expect((await send(one.url, keep("..%2F..%2Fescape"), { call })).status).toBe(404);
+  // The other host's session.
+  expect((await send(one.url, keep("elsewhere"), { call })).status).toBe(503);
+});
+
 test("what a false host hears is of no use to it", { timeout: TIMEOUT_MS }, async () => {
   const stranger = await openStranger();
   const { one, two, directory } = await openTwoHosts({ hostUrl: stranger.url });

@@ -1,16 +1,18 @@
 /** Calls between hosts: what is on another host's disk is answered by it, through whichever host is asked. */
 import { execFileSync } from "node:child_process";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { request } from "node:http";
+import { type AddressInfo, connect } from "node:net";
 import { join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { createServer as createTlsServer } from "node:tls";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { openCodeSessionId } from "../../src/projections/opencode/index.ts";
 import { sessionId } from "../../src/protocol/ids.ts";
 import { temporaryFolder } from "../support/folders.ts";
 import { ask, at, openStranger, openTwoHosts, passOn, token } from "../support/host-calls.ts";
 import { raw } from "../support/opencode-beside.ts";
 import { openCodeApi } from "../support/opencode-client.ts";
-import { TOKEN } from "../support/postgres-hosts.ts";
+import { homeOf, startHost, TOKEN } from "../support/postgres-hosts.ts";
 
 const TIMEOUT_MS = 120_000;
 const wait = { timeout: TIMEOUT_MS, interval: 20 };
@@ -195,4 +197,38 @@ test("files are not taken back on another disk than the session's", { timeout: T
   const messageID = messages.find(({ info }: { info: { role: string } }) => info.role === "user").info.id;
   const { status, body } = await api.post(`/session/${id}/revert`, { messageID });
   expect([status, JSON.stringify(body)]).toEqual([400, expect.stringContaining(`its files are on host ${ids.one}`)]);
+});
+
+/** TLS in front of a host, as a proxy beside it does it. */
+async function openTls(folder: string, target: () => string): Promise<{ readonly url: string; readonly ca: string }> {
+  const [key, ca] = [join(folder, "key.pem"), join(folder, "certificate.pem")];
+  const curve = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2"];
+  const names = ["-subj", "/CN=a host", "-addext", "subjectAltName=IP:127.0.0.1"];
+  execFileSync("openssl", ["req", "-x509", ...curve, "-keyout", key, "-out", ca, ...names], { stdio: "ignore" });
+  const server = createTlsServer({ key: readFileSync(key), cert: readFileSync(ca) }, (socket) => {
+    const { hostname, port } = new URL(target());
+    const upstream = connect(Number(port), hostname);
+    const end = (): void => void [socket, upstream].map((one) => one.destroy());
+    for (const one of [socket, upstream]) one.on("error", end).on("close", end);
+    socket.pipe(upstream).pipe(socket);
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", () => resolve()));
+  onTestFinished(() => void server.close());
+  const { port }: AddressInfo = Object(server.address());
+  return { url: `https://127.0.0.1:${port}`, ca };
+}
+
+test("by TLS with a certificate that is trusted, and not with another", { timeout: TIMEOUT_MS }, async () => {
+  const directory = temporaryFolder();
+  writeFileSync(join(directory, "a.txt"), "a");
+  let target = "";
+  const { url: hostUrl, ca } = await openTls(temporaryFolder(), () => target);
+  const { one, two, databaseUrl } = await openTwoHosts({ directory, hostUrl });
+  target = one.url;
+  const path = at("/find/file?query=a", directory);
+  const { status, body } = await ask(two.url, { path });
+  expect([status, body]).toEqual([503, expect.stringContaining("DEPTH_ZERO_SELF_SIGNED_CERT")]);
+  expect(body).toContain(hostUrl);
+  const three = await startHost(databaseUrl, { home: homeOf("three"), env: { NODE_EXTRA_CA_CERTS: ca } });
+  expect(await ask(three.url, { path })).toMatchObject({ status: 200, body: '["a.txt"]' });
 });

@@ -7,8 +7,10 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { openCodeSessionId } from "../../src/projections/opencode/index.ts";
 import { sessionId } from "../../src/protocol/ids.ts";
+import { temporaryFolder } from "../support/folders.ts";
 import { openStranger, openTwoHosts, passOn } from "../support/host-calls.ts";
 import { openTui, submit } from "../support/opencode-tui.ts";
+import { redDot } from "../support/pictures.ts";
 import { TOKEN } from "../support/postgres-hosts.ts";
 import { describeNeeding } from "../support/requires.ts";
 import { hasTmux } from "../support/terminal.ts";
@@ -24,7 +26,7 @@ const missing =
       : "tmux is not installed";
 
 describeNeeding("OpenCode's TUI on another host", { missing }, () => {
-  test("a prompt, its answer, permissions, a file that is mentioned", { timeout: FLOW_MS }, async () => {
+  test("a prompt, its answer, permissions, a file that is mentioned, a picture", { timeout: FLOW_MS }, async () => {
     // Between the hosts, to see what passes.
     const between = await openStranger();
     const { one, two, directory } = await openTwoHosts({ hostUrl: between.url });
@@ -51,10 +53,22 @@ describeNeeding("OpenCode's TUI on another host", { missing }, () => {
     terminal.press("Enter");
     await terminal.shows(/File +src\/needle\.ts[\s\S]* look at @src\/needle\.ts/);
     terminal.keep("other-host-answer");
-    const { items } = await one.client.session("s").get();
-    expect(items.findLast(({ role }) => role === "user")?.content).toContainEqual(
+    const sent = async () =>
+      (await one.client.session("s").get()).items.findLast(({ role }) => role === "user")?.content;
+    expect(await sent()).toContainEqual(
       expect.objectContaining({ type: "file_ref", path: join(directory, "src", "needle.ts") }),
     );
+    // A picture is kept on the disk of the agent's host.
+    const picture = join(temporaryFolder(), "dot.png");
+    writeFileSync(picture, redDot);
+    terminal.type("echo see ");
+    terminal.paste(picture);
+    await terminal.shows(/echo see \[Image 1\]/);
+    terminal.press("Enter");
+    await terminal.shows(/File +dot\.png[\s\S]* see /);
+    terminal.keep("other-host-picture");
+    expect(await sent()).toContainEqual(expect.objectContaining({ mime: "image/png", filename: "dot.png" }));
+    expect(between.heard.map(({ path }) => path)).toContainEqual(expect.stringMatching(/^\/hosts\/attachments\/s/));
     expect(between.heard.map(({ path }) => path)).toContainEqual(expect.stringMatching(/\/find|\/file|\/fs/));
     expect((await two.client.sessions()).find(({ sessionId: id }) => id === "s")?.status).toBe("idle");
   });

@@ -69,7 +69,7 @@ export function ask(
       );
     });
     outgoing.on("error", reject);
-    outgoing.end(body);
+    outgoing.end(body, "latin1");
   });
 }
 
@@ -80,6 +80,7 @@ export interface Heard {
   readonly method: string;
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
+  /** Each character a byte. */
   readonly body: string;
 }
 
@@ -98,7 +99,7 @@ export async function openStranger(): Promise<Stranger> {
       const headers = Object.fromEntries(
         Object.entries(incoming.headers).map(([name, value]) => [name, String(value)]),
       );
-      const heard = { method, path, headers, body: bytes.toString("utf8") };
+      const heard = { method, path, headers, body: bytes.toString("latin1") };
       stranger.heard.push(heard);
       Promise.resolve(stranger.act(heard, outgoing)).catch(() => outgoing.destroy());
     });

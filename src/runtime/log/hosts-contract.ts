@@ -68,6 +68,8 @@ export interface Cluster extends HostIdentity {
   missing(id: SessionId): Promise<readonly string[]>;
   /** The host whose disk a directory is on, where sessions of other hosts have it and none of this one; else null. */
   diskOf(directory: string): Promise<DiskHost | null>;
+  /** The other host that a session is at home on; null where it is this one, or nobody yet. */
+  homeOf(id: SessionId): Promise<DiskHost | null>;
   /** Stores a prompt for the next host of a session that no living host may run; null where one may. */
   addWaiting(id: SessionId, prompt: NewPrompt): Promise<AddedPrompt | null>;
   /** Takes such a prompt back: false where there is none, null where a living host may run the session. */

@@ -214,6 +214,8 @@ export interface Sessions {
   readonly host: HostIdentity | null;
   /** The other host whose disk a directory is on; null where it is this one's, or nobody's. */
   diskOf(directory: string): Promise<DiskHost | null>;
+  /** The other host that a session is at home on; null where it is this one, or nobody yet. */
+  homeOf(id: SessionId): Promise<DiskHost | null>;
   /** Gives an idle session to another host. */
   move(id: SessionId, host: string): Promise<void>;
   /** The host takes nothing new any more; without one, this host, where others share its log. */

@@ -39,6 +39,7 @@ type Reads = Pick<
   | "drain"
   | "host"
   | "diskOf"
+  | "homeOf"
   | "working"
   | "usage"
 >;
@@ -83,6 +84,7 @@ export function reads(table: OpenSessions): Reads {
     hosts: () => log.hosts(),
     host: log.cluster,
     diskOf: async (directory) => (await log.cluster?.diskOf(directory)) ?? null,
+    homeOf: async (id) => (await log.cluster?.homeOf(id)) ?? null,
     drain: (host) => drain(table.runtime, host),
     async working() {
       const all = [...(await readyHere(table)).values()];

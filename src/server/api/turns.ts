@@ -13,7 +13,7 @@ import {
   type SentAttachment,
 } from "../../protocol/resources.ts";
 import type { PromptReceipt, PromptRequest } from "../../runtime/session/contract.ts";
-import { keepFile } from "../http/attachment-files.ts";
+import { keepForSession } from "../hosts/attachments.ts";
 import { type Call, defineRoute, empty, type Route, sent, sessionOf } from "../http/route.ts";
 import { rawQuery } from "./raw-events.ts";
 import { streamTurn } from "./turn-stream.ts";
@@ -204,7 +204,7 @@ async function keep(
       const { mime, filename } = one;
       if ("path" in one) return { path: one.path, ...defined({ mime, filename }) };
       const content = { bytes: Buffer.from(one.data, "base64"), mime: one.mime };
-      const path = await keepFile(content, { attachments: call.attachments, session });
+      const path = await keepForSession(call, { content, session });
       return { path, ...defined({ mime, filename }) };
     }),
   );

@@ -207,7 +207,7 @@ async function takeCall(
 ): Promise<Readonly<Record<string, string>> | null> {
   if (hostCalls === null || !isHostCall(incoming.headers.authorization)) return null;
   if (mayCall()) return hostCalls.take(incoming);
-  throw new ApiError("token_invalid", "Hosts ask each other for files, searches, git and terminals, and nothing else.");
+  throw new ApiError("token_invalid", "Hosts ask each other for what is on their disks, and nothing else.");
 }
 
 const isPreflight = ({ method, headers }: IncomingMessage): boolean =>

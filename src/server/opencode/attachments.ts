@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import { defined } from "../../core/defined.ts";
 import type { Attachment, PromptExtras, PromptText } from "../../protocol/commands.ts";
 import { ApiError } from "../../protocol/errors.ts";
-import { type AttachmentPlace, keepFile } from "../http/attachment-files.ts";
+import type { Content } from "../http/attachment-files.ts";
 import type { PromptPart } from "./prompts.ts";
 
 export interface Carried {
@@ -18,7 +18,10 @@ export interface Carried {
   readonly own: Pick<PromptExtras, "subtask" | "agent">;
 }
 
-export async function keepAttachments(parts: readonly PromptPart[], place: AttachmentPlace): Promise<Carried> {
+/** Keeps a file, and gives its path. */
+type Keep = (content: Content) => Promise<string>;
+
+export async function keepAttachments(parts: readonly PromptPart[], keep: Keep): Promise<Carried> {
   const texts: PromptText[] = [];
   const attachments: Attachment[] = [];
   const own = { subtask: parts.filter(isOf("subtask")), agent: parts.filter(isOf("agent")) };
@@ -28,7 +31,7 @@ export async function keepAttachments(parts: readonly PromptPart[], place: Attac
         texts.push(textOf(part));
         break;
       case "file":
-        attachments.push(await attachment(part, place));
+        attachments.push(await attachment(part, keep));
         texts.push(...rangeIn(part));
         break;
       case "subtask":
@@ -75,7 +78,7 @@ const isOf =
   (part: PromptPart): boolean =>
     part.type === type;
 
-async function attachment(part: PromptPart, place: AttachmentPlace): Promise<Attachment> {
+async function attachment(part: PromptPart, keep: Keep): Promise<Attachment> {
   const { url = "", mime, filename } = part;
   const described = defined({ mime, filename });
   if (url.startsWith("file:")) return { path: readable(url, () => fileURLToPath(withoutQuery(url))), ...described };
@@ -83,7 +86,7 @@ async function attachment(part: PromptPart, place: AttachmentPlace): Promise<Att
   if (data === undefined) throw new ApiError("invalid_request", "A file part needs a `file:` or `data:` url.");
   const bytes =
     base64 === undefined ? Buffer.from(readable(url, () => decodeURIComponent(data))) : Buffer.from(data, "base64");
-  return { path: await keepFile({ bytes, mime: mime ?? type ?? "" }, place), ...described };
+  return { path: await keep({ bytes, mime: mime ?? type ?? "" }), ...described };
 }
 
 const SHOWN = 100;

@@ -6,6 +6,7 @@ import type { PromptExtras } from "../../protocol/commands.ts";
 import { ApiError, hasCode } from "../../protocol/errors.ts";
 import type { UpdateSession } from "../../protocol/resources.ts";
 import type { AgentChoice, PromptRequest } from "../../runtime/session/contract.ts";
+import { keepForSession } from "../hosts/attachments.ts";
 import { type Carried, keepAttachments } from "./attachments.ts";
 import { configuredRules, sayingWhere } from "./config-rules.ts";
 import { headOf, lastAnswer, latestHeads, messageJson } from "./messages.ts";
@@ -102,10 +103,9 @@ export async function ask(
 ): Promise<Asked | { readonly noted: OpenCodeAnswer }> {
   const view = await choose(call, body);
   if (body.parts.length === 0) throw new ApiError("invalid_request", "The body: `parts` is empty: there is no prompt.");
-  const { text, written, parts, attachments, own } = await keepAttachments(body.parts, {
-    attachments: call.attachments,
-    session: view.id,
-  });
+  const { text, written, parts, attachments, own } = await keepAttachments(body.parts, (content) =>
+    keepForSession(call, { content, session: view.id }),
+  );
   const extras = extrasOf({ ...body, tools: await toolsFor(call, { view, tools: body.tools }) }, own);
   const isPlain = Object.keys(extras).length === 0;
   const all = { ...extras, ...defined({ parts: parts ?? undefined }) };

@@ -2,7 +2,12 @@
 import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
-import { removeAttachments } from "../../../src/server/http/attachment-files.ts";
+import {
+  type AttachmentPlace,
+  type Content,
+  keepFile,
+  removeAttachments,
+} from "../../../src/server/http/attachment-files.ts";
 import { keepAttachments } from "../../../src/server/opencode/attachments.ts";
 import { temporaryFolder } from "../../support/folders.ts";
 
@@ -13,6 +18,11 @@ function place(): string {
   return folder;
 }
 
+const keepAt =
+  (at: AttachmentPlace) =>
+  (content: Content): Promise<string> =>
+    keepFile(content, at);
+
 test.each(["../../escape", "a/b", "..", "x".repeat(256)])(
   "a session called %s keeps its files to itself, and they go with it",
   async (session) => {
@@ -20,8 +30,8 @@ test.each(["../../escape", "a/b", "..", "x".repeat(256)])(
     const mine = { attachments, session };
     const parts = [{ type: "file", url: "data:text/plain,hello%20there" }];
     const [kept, other] = await Promise.all([
-      keepAttachments(parts, mine),
-      keepAttachments(parts, { attachments, session: "other" }),
+      keepAttachments(parts, keepAt(mine)),
+      keepAttachments(parts, keepAt({ attachments, session: "other" })),
     ]);
     const path = kept.attachments[0]?.path ?? "";
     expect(dirname(dirname(path))).toBe(attachments);
@@ -35,7 +45,7 @@ test.each(["../../escape", "a/b", "..", "x".repeat(256)])(
 test.each(["data:text/plain,%zz", "file://elsewhere/a", "https://example.org/a.png", ""])(
   "a file at %s is refused as what it is, a mistake in the request",
   async (url) => {
-    const kept = keepAttachments([{ type: "file", url }], { attachments: place(), session: "s" });
+    const kept = keepAttachments([{ type: "file", url }], keepAt({ attachments: place(), session: "s" }));
     await expect(kept).rejects.toMatchObject({ code: "invalid_request" });
   },
 );

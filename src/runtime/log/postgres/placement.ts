@@ -3,8 +3,8 @@ import { dirname } from "node:path";
 import type { SessionId } from "../../../protocol/ids.ts";
 import type { Placement } from "../../../protocol/placement.ts";
 import { noSession } from "../errors.ts";
-import type { Cluster } from "../hosts-contract.ts";
-import { integer, text } from "../rows.ts";
+import type { Cluster, DiskHost } from "../hosts-contract.ts";
+import { integer, type Row, text } from "../rows.ts";
 import { settingsIn, unseal } from "./settings.ts";
 import type { Store } from "./store.ts";
 import type { Vault } from "./vault.ts";
@@ -56,9 +56,16 @@ const DISK = `
   WHERE session.id IS NOT NULL AND session.directory IN (SELECT jsonb_array_elements_text($1::text::jsonb))
   ORDER BY home.id = $2 DESC, alive DESC, length(session.directory) DESC, home.id LIMIT 1`;
 
+const HOME = `
+  SELECT home.id, home.url, home.epoch, home.lease_until > clock_timestamp() AS alive
+  FROM franca.sessions AS session JOIN franca.hosts AS home ON home.id = session.home WHERE session.id = $1`;
+
 const CLOCK = "SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now";
 
-type Placing = Pick<Cluster, "drain" | "placement" | "isServed" | "missing" | "diskOf" | "hand" | "epoch" | "clock">;
+type Placing = Pick<
+  Cluster,
+  "drain" | "placement" | "isServed" | "missing" | "diskOf" | "homeOf" | "hand" | "epoch" | "clock"
+>;
 
 export const placing = (store: Store, vault: Vault): Placing => ({
   async drain(host) {
@@ -74,10 +81,9 @@ export const placing = (store: Store, vault: Vault): Placing => ({
     return unseal(vault, id, settingsIn(row)).missing ?? [];
   },
   async diskOf(directory) {
-    const [row] = await store.client.read(DISK, JSON.stringify(ancestors(directory)), store.identity().host);
-    if (row === undefined || text(row, "id") === store.identity().host) return null;
-    return { id: text(row, "id"), url: text(row, "url"), alive: row.alive === true, epoch: integer(row, "epoch") };
+    return otherIn(store, await store.client.read(DISK, JSON.stringify(ancestors(directory)), store.identity().host));
   },
+  homeOf: async (id) => otherIn(store, await store.client.read(HOME, id)),
   epoch: () => store.identity().epoch,
   clock: async () => integer((await store.client.read(CLOCK))[0] ?? {}, "now"),
   async hand(id, owner, to) {
@@ -86,6 +92,12 @@ export const placing = (store: Store, vault: Vault): Placing => ({
     if (rows.length === 0) throw noSession(id);
   },
 });
+
+/** The host that was found, unless it is this one. */
+function otherIn({ identity }: Store, [row]: readonly Row[]): DiskHost | null {
+  if (row === undefined || text(row, "id") === identity().host) return null;
+  return { id: text(row, "id"), url: text(row, "url"), alive: row.alive === true, epoch: integer(row, "epoch") };
+}
 
 function ancestors(directory: string): readonly string[] {
   const above = dirname(directory);
