@@ -231,11 +231,10 @@ interface FrancaFlood extends Round {
 
 export async function floodFranca(franca: Program, flood: FrancaFlood): Promise<Run> {
   const { clients, round, agent, surface, headers = {}, through = franca } = flood;
-  const name = `/v1/sessions/${surface}-${agent}-${clients}-${round}`;
+  // One session for all rounds: the relay's agent too is the same process in all of them, and as warm.
+  const name = `/v1/sessions/${surface}-${agent}-${clients}`;
   const path = franca.url + name;
-  await post(path, { agent, directory: process.cwd() }, headers);
-  // A first turn, so that the agent runs: the relay's does too.
-  await post(`${path}/messages`, { message: "silent" }, headers);
+  if (round === 0) await post(path, { agent, directory: process.cwd() }, headers);
   const before = await idleAt(path, headers);
   const directory = encodeURIComponent(process.cwd());
   const mark = '"delta":"#';
@@ -244,9 +243,7 @@ export async function floodFranca(franca: Program, flood: FrancaFlood): Promise<
       ? { url: `${through.url}${name}/events/sse?offset=${before}`, mark, end: '"type":"turn.ended"' }
       : { url: `${franca.url}/opencode/event?directory=${directory}`, mark, end: '"type":"session.idle"' };
   const begin = () => post(`${path}/messages`, { message: `flood ${DELTAS}` }, headers);
-  const run = await measure({ clients, program: franca, ...stream, headers, begin });
-  await send("DELETE", path, undefined, headers);
-  return run;
+  return measure({ clients, program: franca, ...stream, headers, begin });
 }
 
 /** When a client has heard the end; without one, when it has heard anything last. */

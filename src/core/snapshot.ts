@@ -23,11 +23,16 @@ import { withText } from "./content.ts";
 import { defined } from "./defined.ts";
 import type { Fold } from "./fold.ts";
 import { noUsage, STAND_IN } from "./machine-state.ts";
+import { sizeOf } from "./size.ts";
 import { type Books, keepBooks, startBooks } from "./spent.ts";
 import { timeOf } from "./time-text.ts";
 
-/** How many finished items a snapshot keeps; older ones are read from the log. */
+/**
+ * How many finished items a snapshot keeps, and about how many characters of them; older ones are read from the log. A
+ * snapshot is stored again and again: what it costs must not depend on what was said long ago.
+ */
 export const SNAPSHOT_ITEMS = 200;
+export const SNAPSHOT_SIZE = 32 * 1024;
 
 /** How many removed messages a snapshot knows of, so that older pages leave them out too. */
 const SNAPSHOT_REMOVED = 1_000;
@@ -58,6 +63,8 @@ export interface Snapshot {
   questionCount: number;
   /** The latest items, in the order they began, open ones always among them. */
   readonly items: Map<ItemId, Item>;
+  /** The size of those that are finished. */
+  finishedSize: number;
   /** What is being said in open items. */
   readonly texts: Map<ItemId, { text: string; part: "text" | "reasoning" | "tool_output" }>;
   readonly permissions: Map<string, Permission>;
@@ -102,6 +109,7 @@ export const emptySnapshot = (): Snapshot => ({
   permissionCount: 0,
   questionCount: 0,
   items: new Map(),
+  finishedSize: 0,
   texts: new Map(),
   permissions: new Map(),
   questions: new Map(),
@@ -192,13 +200,25 @@ function applyItem(state: Snapshot, event: Of<"item.delta" | "item.started" | "i
     return;
   }
   const { item } = event.data;
+  const before = state.items.get(item.item_id);
+  if (before !== undefined) state.finishedSize -= finishedSizeOf(before);
   state.items.set(item.item_id, item);
-  if (event.type === "item.completed") {
-    state.texts.delete(item.item_id);
-    return;
-  }
-  state.itemCount += 1;
+  state.finishedSize += finishedSizeOf(item);
+  if (event.type === "item.completed") state.texts.delete(item.item_id);
+  else state.itemCount += 1;
   trim(state);
+}
+
+const sizes = new WeakMap<Item, number>();
+
+/** Zero for an item that is still open. Items never change, so each is measured once. */
+function finishedSizeOf(item: Item): number {
+  if (item.status === "in_progress") return 0;
+  const known = sizes.get(item);
+  if (known !== undefined) return known;
+  const size = sizeOf(item.content);
+  sizes.set(item, size);
+  return size;
 }
 
 /** The three come together, with `retrying` only. */
@@ -258,7 +278,7 @@ type Change = Of<"session.updated">["data"];
 
 function remove(state: Snapshot, places: readonly MessagePlace[]): void {
   state.removed = [...state.removed, ...places].slice(-SNAPSHOT_REMOVED);
-  for (const item of state.items.values()) if (isRemoved(places, item)) state.items.delete(item.item_id);
+  for (const item of state.items.values()) if (isRemoved(places, item)) forget(state, item);
 }
 
 /** Whether an item was taken out with its message, or by itself. */
@@ -289,12 +309,17 @@ function applyChange(state: Snapshot, change: Change): void {
   state.metadata = { ...known, agent, agent_version, directory, tools, ...own };
 }
 
-/** Forgets the oldest finished items. At most one too many at a time, so the work is bounded. */
+/** Forgets the oldest finished items. */
 function trim(state: Snapshot): void {
-  if (state.items.size <= SNAPSHOT_ITEMS) return;
-  for (const [id, item] of state.items) {
+  if (state.items.size <= SNAPSHOT_ITEMS && state.finishedSize <= SNAPSHOT_SIZE) return;
+  for (const item of state.items.values()) {
     if (item.status === "in_progress") continue;
-    state.items.delete(id);
-    return;
+    forget(state, item);
+    if (state.items.size <= SNAPSHOT_ITEMS && state.finishedSize <= SNAPSHOT_SIZE) return;
   }
+}
+
+function forget(state: Snapshot, item: Item): void {
+  state.items.delete(item.item_id);
+  state.finishedSize -= finishedSizeOf(item);
 }

@@ -4,6 +4,7 @@ import { once } from "node:events";
 import { readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from "vitest";
+import { SNAPSHOT_SIZE } from "../../src/core/snapshot.ts";
 import { isAlive, processTable, psTable } from "../../src/runtime/agent/process-table.ts";
 import { daemonOf, lockDaemon } from "../../src/runtime/daemon/lock.ts";
 import { loadSnapshot } from "../../src/runtime/log/checkpoints.ts";
@@ -32,7 +33,9 @@ describe("checkpoints", () => {
     const log = openSqliteLog({ folder, durability: "normal", version: "test" });
     const snapshot = await loadSnapshot(log, id);
     expect(snapshot.sequence).toBe(shown.lastSequence);
-    expect([...snapshot.items.values()]).toEqual(shown.items);
+    const kept = [...snapshot.items.values()];
+    expect(kept).toEqual(shown.items.slice(-kept.length));
+    expect(kept.length).toBeGreaterThan(1);
     expect(log.work().rows).toBeLessThanOrEqual(1);
     await log.close();
 
@@ -40,6 +43,23 @@ describe("checkpoints", () => {
     expect(await loadSnapshot(rebuilt, id)).toEqual(snapshot);
     expect(rebuilt.work().rows).toBeGreaterThan(20);
     await rebuilt.close();
+  });
+
+  test("they do not grow with what was said before, and its items are read from the log", async () => {
+    const sessions = await open(folder);
+    await sessions.create(id, { agent: "mock", directory: folder });
+    for (let round = 0; round < 4; round += 1) await turn(sessions, id, "flood 20000");
+    const database = openDatabase(join(folder, LOG_FILE));
+    const size = Number(database.prepare("SELECT length(state) AS size FROM checkpoints").get()?.size);
+    database.close();
+    expect(size).toBeLessThan(2 * SNAPSHOT_SIZE);
+    const shown = await sessions.get(id);
+    const all = (await wholeLog(sessions, id)).flatMap((event) =>
+      event.type === "item.completed" ? [event.data.item] : [],
+    );
+    expect(JSON.stringify(shown.items).length).toBeGreaterThan(4 * SNAPSHOT_SIZE);
+    expect(shown.items).toEqual(all);
+    await sessions.close();
   });
 
   test("one with fields that this code does not know, or without some that it does, is not read", async () => {

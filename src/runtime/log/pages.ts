@@ -1,11 +1,10 @@
 /** Reading a session in pages: events by offset, with their native lines where asked, and items by number. */
 import { isRemoved, itemsOf, type Snapshot } from "../../core/snapshot.ts";
-import { ApiError } from "../../protocol/errors.ts";
 import type { UniversalEvent } from "../../protocol/events.ts";
 import { itemNumber, type SessionId } from "../../protocol/ids.ts";
 import type { Item } from "../../protocol/items.ts";
 import type { NativeLine } from "../../protocol/resources.ts";
-import type { EventLog } from "./contract.ts";
+import type { EventGroup, EventLog } from "./contract.ts";
 
 const READ_BYTES = 256 * 1024;
 const NATIVE_PAGE = 1_000;
@@ -58,29 +57,47 @@ function promptOf(event: UniversalEvent, line: NativeLine | undefined): unknown 
 }
 
 export interface ItemsQuery {
-  readonly before: string;
+  /** The number of the item behind the page. */
+  readonly before: number;
   readonly limit: number;
 }
 
-/** Items are finished in about the order they began; those still open are in the snapshot. */
+/** The latest items are in the snapshot, and those still open; older ones are read from the log. */
 export async function readItems(
   log: EventLog,
   { id, snapshot, query }: { id: SessionId; snapshot: Snapshot; query: ItemsQuery },
 ): Promise<readonly Item[]> {
-  const before = itemNumber(query.before);
-  if (before === null) throw new ApiError("invalid_request", `${query.before} is no item of session ${id}.`);
-  const items = new Map<number, Item>();
-  const sequences = await log.itemsBefore(id, { before, limit: query.limit });
-  for (const sequence of sequences) {
-    const [group] = await log.read(id, { after: sequence - 1, maxBytes: 1 });
-    const [event] = group === undefined ? [] : group.events(sequence - 1);
-    if (event?.type !== "item.completed" || isRemoved(snapshot.removed, event.data.item)) continue;
-    items.set(itemNumber(event.data.item.item_id) ?? 0, event.data.item);
-  }
+  const { limit } = query;
+  const { removed } = snapshot;
+  const known = new Map<number, Item>();
+  let { before } = query;
+  let finished = 0;
   for (const item of itemsOf(snapshot)) {
     const number = itemNumber(item.item_id);
-    if (number !== null && number < before) items.set(number, item);
+    if (number === null || number >= query.before) continue;
+    known.set(number, item);
+    if (item.status === "in_progress") continue;
+    // A snapshot forgets the oldest first: all that was finished behind this one is known.
+    before = Math.min(before, number);
+    finished += 1;
   }
-  const ordered = [...items].sort(([a], [b]) => a - b).map(([, item]) => item);
-  return ordered.slice(-query.limit);
+  const older = finished >= limit ? [] : await finishedBefore(log, id, { before, limit: limit - finished });
+  const items = new Map(older.filter((item) => !isRemoved(removed, item)).map((item) => [numberOf(item), item]));
+  const ordered = [...items, ...known].sort(([a], [b]) => a - b).map(([, item]) => item);
+  return ordered.slice(-limit);
+}
+
+const numberOf = ({ item_id }: Item): number => itemNumber(item_id) ?? 0;
+
+async function finishedBefore(log: EventLog, id: SessionId, query: ItemsQuery): Promise<Item[]> {
+  const items: Item[] = [];
+  let group: EventGroup | undefined;
+  for (const sequence of await log.itemsBefore(id, query)) {
+    if (group === undefined || sequence < group.first || sequence > group.last) {
+      [group] = await log.read(id, { after: sequence - 1, maxBytes: 1 });
+    }
+    const event = group?.notable().find((one) => one.sequence === sequence);
+    if (event?.type === "item.completed") items.push(event.data.item);
+  }
+  return items;
 }

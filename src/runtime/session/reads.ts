@@ -4,7 +4,7 @@ import { defined } from "../../core/defined.ts";
 import type { Snapshot } from "../../core/snapshot.ts";
 import { ApiError } from "../../protocol/errors.ts";
 import type { SessionStatus } from "../../protocol/events.ts";
-import type { SessionId } from "../../protocol/ids.ts";
+import { itemNumber, type SessionId } from "../../protocol/ids.ts";
 import type { Placement } from "../../protocol/placement.ts";
 import { loadSnapshot } from "../log/checkpoints.ts";
 import type { SessionRecord, SessionSettings } from "../log/contract.ts";
@@ -12,7 +12,7 @@ import { readEvents, readItems } from "../log/pages.ts";
 import type { Sessions } from "./contract.ts";
 import type { OpenSession, OpenSessions } from "./open-session.ts";
 import type { Runtime } from "./runtime.ts";
-import { detail, keptWith, latestItems, summarise } from "./summary.ts";
+import { detail, keptWith, summarise } from "./summary.ts";
 import { waitingQueue } from "./waiting.ts";
 
 /** How many items a session is shown with. */
@@ -66,11 +66,11 @@ export function reads(table: OpenSessions): Reads {
       const facts = { trusted: trust.isTrusted(directory), capabilities, ...defined({ placement }) };
       const queue = isWaiting(placement) ? await waitingQueue(log, id, snapshot.queue) : snapshot.queue;
       const described = { id, settings, snapshot, queue, ...facts };
-      if (itemsBefore === undefined) return detail(described, latestItems(snapshot, limit));
-      const query = { before: itemsBefore, limit };
       // Described before anything else happens to it.
-      const shown = detail(described, []);
-      return { ...shown, items: await readItems(log, { id, snapshot, query }) };
+      const shown = detail(described);
+      const before = itemsBefore === undefined ? snapshot.itemCount + 1 : numberIn(id, itemsBefore);
+      const items = limit === 0 ? [] : await readItems(log, { id, snapshot, query: { before, limit } });
+      return { ...shown, items };
     },
     events: (id, query) => readEvents(log, id, query),
     native: (id, { offset, limit }) => log.readNative(id, { after: offset, limit }),
@@ -111,6 +111,12 @@ async function drain({ log }: Runtime, host?: string): Promise<void> {
   const id = host ?? cluster.self;
   if (await cluster.drain(id)) return;
   throw new ApiError("not_found", `There is no host ${id}: franca hosts lists them.`);
+}
+
+function numberIn(id: SessionId, item: string): number {
+  const number = itemNumber(item);
+  if (number === null) throw new ApiError("invalid_request", `${item} is no item of session ${id}.`);
+  return number;
 }
 
 function pageOf(cursor: string | undefined): number | null {

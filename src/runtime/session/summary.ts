@@ -1,9 +1,8 @@
 /** Summary and detail of a session for lists and views, from its snapshot and its settings. */
 import type { Capabilities } from "../../core/capabilities.ts";
 import { defined } from "../../core/defined.ts";
-import { itemsOf, type Snapshot } from "../../core/snapshot.ts";
+import type { Snapshot } from "../../core/snapshot.ts";
 import type { SessionId } from "../../protocol/ids.ts";
-import type { Item } from "../../protocol/items.ts";
 import type { Placement } from "../../protocol/placement.ts";
 import type { SessionDetail, SessionSummary } from "../../protocol/resources.ts";
 import type { SessionSettings } from "../log/contract.ts";
@@ -52,7 +51,8 @@ export interface DescribedFully extends Described {
   readonly queue: Snapshot["queue"];
 }
 
-export function detail(described: DescribedFully, items: readonly Item[]): SessionDetail {
+/** All but its items. */
+export function detail(described: DescribedFully): Omit<SessionDetail, "items"> {
   const { snapshot } = described;
   return {
     ...summarise(described),
@@ -69,7 +69,6 @@ export function detail(described: DescribedFully, items: readonly Item[]): Sessi
     permissionRules: described.settings.create.permissionRules ?? [],
     capabilities: { ...ownCapabilities(described.capabilities, snapshot) },
     commands: snapshot.metadata?.commands ?? [],
-    items,
   };
 }
 
@@ -78,8 +77,3 @@ export const ownCapabilities = (known: Capabilities, { metadata }: Snapshot): Ca
   ...known,
   ...metadata?.capabilities,
 });
-
-export const latestItems = (snapshot: Snapshot, limit: number): readonly Item[] =>
-  limit === 0 ? [] : itemsOf(snapshot).slice(-limit);
-
-export { itemsOf };
