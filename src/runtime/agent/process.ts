@@ -1,9 +1,13 @@
 /** One child process in a group of its own: lines from its output, lines to its input, and an end that is sure. */
 import { type ChildProcess, spawn } from "node:child_process";
-import { existsSync } from "node:fs";
+import { closeSync, existsSync } from "node:fs";
+import { Socket } from "node:net";
+import type { Readable } from "node:stream";
 import type { Exit } from "../../core/agent-io.ts";
+import { assert } from "../../core/fold.ts";
 import type { StderrExcerpt } from "../../protocol/events.ts";
 import { type OverlongLine, splitText } from "./lines.ts";
+import type { OutputPipe } from "./output-pipe.ts";
 import { processTable } from "./process-table.ts";
 import { endTree, type Rung, STOP_LADDER, SWEEP_LADDER, type TreeRoot } from "./process-tree.ts";
 
@@ -20,6 +24,8 @@ export interface AgentProcessOptions {
   readonly directory: string;
   readonly environment: Readonly<Record<string, string>>;
   readonly runId: string;
+  /** For its output; without one, Node makes a pair of sockets. It is the process's from then on. */
+  readonly output?: OutputPipe | null;
   /** Complete lines with "\n" between them. */
   readonly onText: (text: string) => void;
   readonly onOverlong: (line: Omit<OverlongLine, "number">) => void;
@@ -42,12 +48,7 @@ export interface AgentProcess {
 }
 
 export function startProcess(options: AgentProcessOptions): AgentProcess {
-  const child = spawn(options.command, options.args, {
-    cwd: options.directory,
-    env: { ...options.environment },
-    detached: true,
-    stdio: ["pipe", "pipe", "pipe"],
-  });
+  const { child, stdin, stdout } = spawnWith(options);
   const pid = child.pid ?? null;
   const started = pid === null ? null : processTable.startOf(pid);
   const root: TreeRoot = {
@@ -57,12 +58,10 @@ export function startProcess(options: AgentProcessOptions): AgentProcess {
   };
   const stderr = keepExcerpt(child);
   const splitter = splitText({ onText: options.onText, onOverlong: options.onOverlong });
-  child.stdout.on("data", splitter.push);
-  // The exit shows what happened; a broken pipe adds nothing to it.
-  for (const stream of [child.stdin, child.stdout, child.stderr]) stream.on("error", () => {});
+  stdout.on("data", splitter.push);
 
   const { directory, onStuck } = options;
-  const gone = untilGone({ child, root, directory, ladderOfStop: () => stopping, onStuck }).then((exit) => {
+  const gone = untilGone({ child, stdout, root, directory, ladderOfStop: () => stopping, onStuck }).then((exit) => {
     splitter.end();
     const excerpt = stderr();
     options.onExit(excerpt.total_lines === 0 ? exit : { ...exit, stderr: excerpt });
@@ -73,27 +72,45 @@ export function startProcess(options: AgentProcessOptions): AgentProcess {
     pid,
     started,
     write(text) {
-      if (!child.stdin.writable) return;
-      child.stdin.write(text);
-      if (child.stdin.writableLength > INPUT_LIMIT) child.stdin.destroy();
+      if (!stdin.writable) return;
+      stdin.write(text);
+      if (stdin.writableLength > INPUT_LIMIT) stdin.destroy();
     },
-    closeInput: () => child.stdin.end(),
+    closeInput: () => stdin.end(),
     signal: (signal) => signalGroup(pid, signal),
-    pause: () => child.stdout.pause(),
-    resume: () => child.stdout.resume(),
+    pause: () => stdout.pause(),
+    resume: () => stdout.resume(),
     async stop(ladder = STOP_LADDER) {
       stopping ??= endTree(root, ladder);
       const stuck = await stopping;
       if (stuck.length > 0) options.onStuck(stuck);
       // Nobody listens to a paused stream's end.
-      child.stdout.resume();
+      stdout.resume();
       await gone;
     },
   };
 }
 
+function spawnWith({ command, args, directory, environment, output = null }: AgentProcessOptions) {
+  const child = spawn(command, args, {
+    cwd: directory,
+    env: { ...environment },
+    detached: true,
+    stdio: ["pipe", output?.writer ?? "pipe", "pipe"],
+  });
+  const { stdin } = child;
+  const stdout = output === null ? child.stdout : new Socket({ fd: output.reader, readable: true, writable: false });
+  // The process has it, or could not be started.
+  if (output !== null) closeSync(output.writer);
+  assert(stdin !== null && stdout !== null, "what is asked for as a pipe is one");
+  // The exit shows what happened; a broken pipe adds nothing to it.
+  for (const stream of [stdin, stdout, child.stderr]) stream?.on("error", () => {});
+  return { child, stdin, stdout };
+}
+
 interface GoneOptions {
   readonly child: ChildProcess;
+  readonly stdout: Readable;
   readonly root: TreeRoot;
   readonly directory: string;
   readonly ladderOfStop: () => Promise<readonly number[]> | null;
@@ -101,8 +118,8 @@ interface GoneOptions {
 }
 
 /** The process has exited, what it left behind was swept, and its output was read to the end. */
-async function untilGone({ child, root, directory, ladderOfStop, onStuck }: GoneOptions): Promise<Exit> {
-  const closed = new Promise<void>((resolve) => child.once("close", () => resolve()));
+async function untilGone({ child, stdout, root, directory, ladderOfStop, onStuck }: GoneOptions): Promise<Exit> {
+  const closed = Promise.all([child, stdout].map((one) => new Promise((resolve) => one.once("close", resolve))));
   const exit = await new Promise<Exit>((resolve) => {
     child.once("exit", (code, signal) => resolve({ code, signal }));
     child.once("error", (error) =>
@@ -112,14 +129,14 @@ async function untilGone({ child, root, directory, ladderOfStop, onStuck }: Gone
   if (child.pid === undefined) return exit;
   const stuck = await (ladderOfStop() ?? endTree(root, SWEEP_LADDER));
   if (stuck.length > 0) onStuck(stuck);
-  await restOfOutput(child, closed);
+  await restOfOutput(stdout, closed);
+  stdout.destroy();
+  child.stderr?.destroy();
   return exit;
 }
 
 /** Output that still arrives, or that we ourselves hold back, is waited for; a pipe that somebody keeps open is not. */
-async function restOfOutput(child: ChildProcess, closed: Promise<void>): Promise<void> {
-  const { stdout } = child;
-  if (stdout === null) return;
+async function restOfOutput(stdout: Readable, closed: Promise<unknown>): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const given = new Promise<void>((resolve) => {
     const rearm = (): void => {
@@ -131,8 +148,6 @@ async function restOfOutput(child: ChildProcess, closed: Promise<void>): Promise
   });
   await Promise.race([closed, given]);
   clearTimeout(timer);
-  stdout.destroy();
-  child.stderr?.destroy();
 }
 
 function notStarted(child: ChildProcess, { error, directory }: { error: Error; directory: string }): Exit {

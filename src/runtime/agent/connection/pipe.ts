@@ -4,6 +4,7 @@ import { unreachable } from "../../../core/fold.ts";
 import type { Launch } from "../../../core/launch.ts";
 import { type Host, openHost } from "../host/host.ts";
 import { writeArguments } from "../launch-files.ts";
+import { closeOutputPipe, openOutputPipe } from "../output-pipe.ts";
 import { type AgentProcess, startProcess } from "../process.ts";
 import type { Connection, Heard, Opening } from "./contract.ts";
 import { overlong } from "./parse-line.ts";
@@ -12,7 +13,7 @@ const SIGNALS = { interrupt: "SIGINT", terminate: "SIGTERM", kill: "SIGKILL" } a
 
 export async function openPipe(launch: Extract<Launch, { kind: "process" }>, opening: Opening): Promise<Connection> {
   const { session, options, receiver, environmentFor, runs, ladder, logger, dataFolder = null } = opening;
-  const runId = await runs.begin(session);
+  const [runId, output] = await Promise.all([runs.begin(session), openOutputPipe()]);
   let agent: AgentProcess | null = null;
   const host = openHost({
     directory: options.directory,
@@ -33,6 +34,7 @@ export async function openPipe(launch: Extract<Launch, { kind: "process" }>, ope
       directory: options.directory,
       environment: environmentFor({ runId, launch: launch.env ?? {} }),
       runId,
+      output,
       onText: (text) => hear({ type: "text", text }),
       onOverlong: (line) => hear(overlong(line)),
       onExit(exit) {
@@ -44,6 +46,7 @@ export async function openPipe(launch: Extract<Launch, { kind: "process" }>, ope
       onStuck: (pids) => logger.error("process.stuck", { session, pids }),
     });
   } catch (error) {
+    if (output !== null) closeOutputPipe(output);
     runs.ended(runId);
     throw error;
   }
