@@ -56,6 +56,7 @@ export function openMetrics({ sessions, signal, clients }: MetricsOptions): {
           clients: clients(),
           logBytes: sessions.storedBytes(),
           isFailing: sessions.storageFailure() !== null,
+          host: sessions.hostStats(),
         }),
     },
     done: follow(),
@@ -112,6 +113,7 @@ interface Sizes {
   readonly clients: number;
   readonly logBytes: number;
   readonly isFailing: boolean;
+  readonly host: ReturnType<Sessions["hostStats"]>;
 }
 
 async function render(counts: Counts, sessions: AsyncIterable<SessionSummary>, sizes: Sizes): Promise<string> {
@@ -144,10 +146,52 @@ async function render(counts: Counts, sessions: AsyncIterable<SessionSummary>, s
       ["", sizes.isFailing ? 1 : 0],
     ]),
     ...family("franca_clients", "gauge", "Open connections.", [["", sizes.clients]]),
+    ...hostFamilies(sizes.host),
     ...family("process_resident_memory_bytes", "gauge", "Resident memory.", [["", process.memoryUsage.rss()]]),
     ...family("process_uptime_seconds", "gauge", "Time since the daemon started.", [["", process.uptime()]]),
     "",
   ].join("\n");
+}
+
+/** Of a host that shares its log with others; without samples elsewhere. */
+function hostFamilies(host: Sizes["host"]): string[] {
+  const one = (value: number | undefined): readonly Sample[] => (value === undefined ? [] : [["", value]]);
+  const seconds = (ms: number | undefined): readonly Sample[] => one(ms === undefined ? undefined : ms / 1000);
+  const { open = 0, busy = 0, waiting = 0 } = host?.connections ?? {};
+  const connections: readonly Sample[] = [
+    ['{state="open"}', open],
+    ['{state="busy"}', busy],
+    ['{state="waiting"}', waiting],
+  ];
+  return [
+    ...family("franca_host_sessions", "gauge", "Sessions that this host has open under its lease.", [
+      ...one(host?.openSessions),
+    ]),
+    ...family(
+      "franca_host_lease_seconds",
+      "gauge",
+      "How long its agents may run without a renewal; 0 without a lease.",
+      [...seconds(host?.leaseMs)],
+    ),
+    ...family("franca_host_leases_lost_total", "counter", "How often this host lost its lease.", [
+      ...one(host?.leasesLost),
+    ]),
+    ...family("franca_host_takeovers_total", "counter", "Sessions that were taken over from other hosts.", [
+      ...one(host?.takeovers),
+    ]),
+    ...family("franca_host_fenced_writes_total", "counter", "Writes refused because the session was another host's.", [
+      ...one(host?.fencedWrites),
+    ]),
+    ...family("franca_notify_lag_seconds", "gauge", "How long a notification of the database takes.", [
+      ...seconds(host?.notifyLagMs),
+    ]),
+    ...family("franca_waiting_sessions", "gauge", "Sessions of all hosts that wait for their first one.", [
+      ...one(host?.waitingSessions),
+    ]),
+    ...family("franca_database_connections", "gauge", "Connections to the database, and work that waits for one.", [
+      ...(host === null ? [] : connections),
+    ]),
+  ];
 }
 
 type Sample = readonly [labels: string, value: number];

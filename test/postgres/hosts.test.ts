@@ -46,6 +46,7 @@ test("every host reads every session, and only the owner's host writes to it", a
   await one.append(entry(a, 1, 3));
   expect(spans(await two.read(a, everything))).toEqual([[1, 3]]);
   await expect(two.append(entry(a, 4, 4))).rejects.toMatchObject({ code: "session_owned" });
+  expect(two.cluster?.stats()).toMatchObject({ fencedWrites: 1, takeovers: 0, leasesLost: 0 });
   const holder: Owner = await two.claim(a, other, dead);
   expect(holder).toMatchObject({ ...me, host: { id: "one", alive: true } });
   await one.release(a, me);
@@ -200,6 +201,8 @@ test("after the lease another host takes over where it may, and the first one is
   proxy.open(false);
   await until(async () => (await heir.claim(a, other, dead)).host === undefined);
   await heir.append(entry(a, 3, 3));
+  expect(heir.cluster?.stats()).toMatchObject({ takeovers: 1, leasesLost: 0 });
+  await expect.poll(() => one.cluster?.stats()).toMatchObject({ leasesLost: 1, leaseMs: 0 });
   proxy.open(true);
   await expect(one.append(entry(a, 3, 4))).rejects.toMatchObject({ code: /session_owned|storage_error/ });
   expect(spans(await heir.read(a, everything))).toEqual([

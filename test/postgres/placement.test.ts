@@ -215,6 +215,35 @@ test("only a host that the placement names takes over", { timeout: TIMEOUT_MS },
   expect(await placementOf(two.client, "pinned")).toMatchObject({ host: owner.id, waiting: null });
 });
 
+/** Of one host, by name and labels. */
+async function metricsOf({ client }: TestDaemon): Promise<ReadonlyMap<string, number>> {
+  const samples = [...(await client.metrics()).matchAll(/^(franca_\S+) (\S+)$/gm)];
+  return new Map(samples.map(([, name = "", value = ""]) => [name, Number(value)]));
+}
+
+test("metrics of a host: open sessions, lease, takeovers, fenced writes, lag, connections, waiting sessions", {
+  timeout: TIMEOUT_MS,
+}, async () => {
+  const start = await openCluster();
+  const [one, two] = [await start(), await start({ takeOver: true })];
+  await one.client.create({ id: "s", agent: "mock", directory: one.directory });
+  await one.client.create({ id: "waits", agent: "mock", directory: one.directory, placement: "label:none" });
+  const before = await metricsOf(one);
+  expect(before.get("franca_host_sessions")).toBe(1);
+  expect(before.get("franca_host_lease_seconds")).toBeGreaterThan(0);
+  expect(before.get("franca_host_lease_seconds")).toBeLessThanOrEqual((leaseMs / 1000) * 0.75);
+  expect(before.get("franca_host_leases_lost_total")).toBe(0);
+  expect(before.get('franca_database_connections{state="open"}')).toBeGreaterThan(0);
+  expect(before.get('franca_database_connections{state="waiting"}')).toBe(0);
+  expect(before.get("franca_notify_lag_seconds")).toBeLessThan(60);
+  await one.close();
+  expect((await two.client.session("s").run("echo taken")).text).toBe("taken");
+  await expect.poll(async () => (await metricsOf(two)).get("franca_waiting_sessions"), wait).toBe(1);
+  const after = await metricsOf(two);
+  expect(after.get("franca_host_takeovers_total")).toBe(1);
+  expect(after.get("franca_host_fenced_writes_total")).toBe(0);
+});
+
 test("an idle session is moved, through any host, and only to one that can run it", {
   timeout: TIMEOUT_MS,
 }, async () => {

@@ -53,9 +53,27 @@ export interface HostIdentity {
   clock(): Promise<number>;
 }
 
+/** What an operator wants to know of a host, since its start. */
+export interface HostStats {
+  /** Sessions of hosts that are gone or drained, which this one has taken. */
+  readonly takeovers: number;
+  /** Writes that were refused because the session was another host's by then. */
+  readonly fencedWrites: number;
+  readonly leasesLost: number;
+  /** How long this host may still run its agents without a renewal; 0 without a lease. */
+  readonly leaseMs: number;
+  /** How long a notification took to come back; while one is missing, since when. */
+  readonly notifyLagMs: number;
+  /** Sessions of all that wait for their first host. */
+  readonly waitingSessions: number;
+  /** To the database: open ones, statements and transactions under way, and those that wait for a connection. */
+  readonly connections: { readonly open: number; readonly busy: number; readonly waiting: number };
+}
+
 /** The hosts of a log, as one of them sees it. */
 export interface Cluster extends HostIdentity {
   readonly commands: CommandTable;
+  stats(): HostStats;
   /** Whether this host takes nothing new any more. */
   draining(): boolean;
   /** The host takes nothing new any more, until it starts again; false where there is no such host. */

@@ -24,7 +24,7 @@ import type {
 import type { RemovedWorktree, SessionDiff, SessionWorktree } from "../../protocol/workspaces.ts";
 import type { EventGroup, Follow, Projections } from "../log/contract.ts";
 import type { Damage } from "../log/damage.ts";
-import type { DiskHost, HostIdentity } from "../log/hosts-contract.ts";
+import type { DiskHost, HostIdentity, HostStats } from "../log/hosts-contract.ts";
 import type { TrustedFolder } from "../trust.ts";
 import type { UsageQuery } from "../usage.ts";
 import type { Work } from "./delegate-work.ts";
@@ -210,6 +210,8 @@ export interface Sessions {
   };
   /** Hosts that share the log; none where it is this machine's alone. */
   hosts(): Promise<readonly HostSummary[]>;
+  /** Of this host, where several share one log; else null. */
+  hostStats(): (HostStats & { readonly openSessions: number }) | null;
   /** This host among those that share the log; null where it is this machine's alone. */
   readonly host: HostIdentity | null;
   /** The other host whose disk a directory is on; null where it is this one's, or nobody's. */

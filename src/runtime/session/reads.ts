@@ -36,6 +36,7 @@ type Reads = Pick<
   | "storedBytes"
   | "verify"
   | "hosts"
+  | "hostStats"
   | "drain"
   | "host"
   | "diskOf"
@@ -82,6 +83,7 @@ export function reads(table: OpenSessions): Reads {
     storedBytes: log.size,
     verify: log.verify,
     hosts: () => log.hosts(),
+    hostStats: () => (log.cluster === null ? null : { ...log.cluster.stats(), openSessions: table.sessions.size }),
     host: log.cluster,
     diskOf: async (directory) => (await log.cluster?.diskOf(directory)) ?? null,
     homeOf: async (id) => (await log.cluster?.homeOf(id)) ?? null,

@@ -63,7 +63,10 @@ export function openAppender(store: Store, { version, codec }: AppenderOptions):
     if (groups.length > 0) for (const subscriber of subscribers) subscriber(groups);
     for (const [index, answer] of answers.entries()) {
       if (answer.type === "stored") batch[index]?.resolve();
-      else batch[index]?.reject(answer.error);
+      else {
+        if (answer.isFenced) store.counts.fencedWrites += 1;
+        batch[index]?.reject(answer.error);
+      }
     }
   };
   const run = async (): Promise<void> => {
@@ -106,12 +109,12 @@ function nextBatch(waiting: readonly Waiting[]): { batch: Waiting[]; rest: Waiti
 
 type Answer =
   | { readonly type: "stored"; readonly groups: (codec: Codec) => readonly EventGroup[] }
-  | { readonly type: "refused"; readonly error: unknown };
+  | { readonly type: "refused"; readonly error: unknown; readonly isFenced: boolean };
 
 function answerOf({ session, events }: Append, row: Row): Answer {
   const outcome = text(row, "outcome");
-  if (outcome === "missing") return { type: "refused", error: noSession(session) };
-  if (outcome !== "stored") return { type: "refused", error: writtenElsewhere(session) };
+  if (outcome === "missing") return { type: "refused", error: noSession(session), isFenced: false };
+  if (outcome !== "stored") return { type: "refused", error: writtenElsewhere(session), isFenced: true };
   const position = integer(row, "place");
   return {
     type: "stored",

@@ -16,6 +16,10 @@ export interface Queries {
 
 export interface Client extends Queries {
   readonly place: WrittenPlace;
+  /** What its connections call themselves. */
+  readonly name: string;
+  /** What is under way, and what waits for a connection. */
+  readonly load: () => { readonly busy: number; readonly waiting: number };
   /** The same for what changes nothing: tried again for a while when the connection was cut. */
   readonly read: Queries["query"];
   readonly transaction: <T>(work: (queries: Queries) => Promise<T>) => Promise<T>;
@@ -28,6 +32,8 @@ export interface ClientOptions {
   readonly url: string;
   /** Connections at most, besides the one that listens. */
   readonly connections?: number;
+  /** Whose connections they are, for the database's administrator. */
+  readonly host?: string;
 }
 
 const CONNECTIONS = 8;
@@ -42,9 +48,12 @@ const RECONNECT_LONGEST_S = 1;
 const READ_AGAIN_MS = 5_000;
 const READ_PAUSE_MS = 100;
 const CLOSE_S = 5;
+/** Postgres keeps no more of a connection's name. */
+const NAME_LENGTH = 63;
 
-export async function openClient({ url, connections = CONNECTIONS }: ClientOptions): Promise<Client> {
+export async function openClient({ url, connections = CONNECTIONS, host }: ClientOptions): Promise<Client> {
   const place = placeOf(url);
+  const name = (host === undefined ? "franca" : `franca ${host}`).slice(0, NAME_LENGTH);
   const noted = async <T>(work: () => Promise<T>): Promise<T> => {
     try {
       return await work();
@@ -53,13 +62,24 @@ export async function openClient({ url, connections = CONNECTIONS }: ClientOptio
     }
   };
   // Even its complaint about an address may repeat it.
-  const pool = await noted(() => openPool(url, connections));
+  const pool = await noted(() => openPool({ url, connections, name }));
   // Of its own: it is never replaced, and listens again by itself.
-  const wakes = await noted(() => openPool(url, 1));
-  const guard = <T>(work: (sql: Sql) => Promise<T>): Promise<T> => noted(() => pool.use(work));
+  const wakes = await noted(() => openPool({ url, connections: 1, name }));
+  let used = 0;
+  const guard = <T>(work: (sql: Sql) => Promise<T>): Promise<T> =>
+    noted(async () => {
+      used += 1;
+      try {
+        return await pool.use(work);
+      } finally {
+        used -= 1;
+      }
+    });
   const query: Queries["query"] = (text, ...values) => guard((sql) => ask(sql, text, values));
   return {
     place,
+    name,
+    load: () => ({ busy: Math.min(used, connections), waiting: Math.max(0, used - connections) }),
     query,
     read: (text, ...values) => again(() => query(text, ...values)),
     transaction: (work) => guard((sql) => inTransaction(sql, work)),
@@ -90,6 +110,12 @@ async function inTransaction<T>(sql: Sql, work: (queries: Queries) => Promise<T>
   }
 }
 
+interface PoolOptions {
+  readonly url: string;
+  readonly connections: number;
+  readonly name: string;
+}
+
 interface Pool {
   readonly use: <T>(work: (sql: Sql) => Promise<T>) => Promise<T>;
   readonly close: () => Promise<unknown>;
@@ -102,8 +128,8 @@ const BROKEN = /^(08...|57P0[1-5]|CONNECTION_|CONNECT_TIMEOUT|ECONNRESET|EPIPE)/
  * Quirk: where a connection ends in mid-answer, the library keeps how many rows had come and what was not sent yet, and
  * uses both for the next connection: rows come in wrong places, or nothing is sent any more. So it is replaced then.
  */
-async function openPool(url: string, connections: number): Promise<Pool> {
-  const open = await load(url, connections);
+async function openPool(options: PoolOptions): Promise<Pool> {
+  const open = await load(options);
   let current = open();
   return {
     async use(work) {
@@ -123,7 +149,7 @@ async function openPool(url: string, connections: number): Promise<Pool> {
   };
 }
 
-async function load(url: string, connections: number): Promise<() => Sql> {
+async function load({ url, connections, name }: PoolOptions): Promise<() => Sql> {
   const { default: postgres } = await import("postgres").catch((error: unknown) => {
     const reason = error instanceof Error ? error.message.split("\n")[0] : String(error);
     const advice = "Install Franca with its optional dependencies, or `npm install postgres` beside it.";
@@ -138,7 +164,7 @@ async function load(url: string, connections: number): Promise<() => Sql> {
       fetch_types: false,
       onnotice: () => {},
       connection: {
-        application_name: "franca",
+        application_name: name,
         statement_timeout: STATEMENT_MS,
         idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
       },

@@ -33,6 +33,10 @@ export interface Lease {
   /** Whether this host takes nothing new any more. */
   readonly draining: () => boolean;
   readonly onLost: (subscriber: () => Promise<void>) => void;
+  /** How often it was lost. */
+  readonly lost: () => number;
+  /** Until agents must stop without a renewal; 0 when it is over. */
+  readonly remainingMs: () => number;
   readonly close: () => Promise<void>;
 }
 
@@ -63,6 +67,7 @@ interface State extends LeaseOptions {
   draining: boolean;
   deadline: number;
   lost: boolean;
+  losses: number;
   closed: boolean;
   /** Whether a question to the database is under way. */
   asking: boolean;
@@ -80,6 +85,7 @@ export async function openLease(options: LeaseOptions): Promise<Lease> {
     draining: false,
     deadline: 0,
     lost: false,
+    losses: 0,
     closed: false,
     asking: false,
     givingUp: false,
@@ -96,6 +102,8 @@ export async function openLease(options: LeaseOptions): Promise<Lease> {
     identity,
     holds,
     draining: () => state.draining,
+    lost: () => state.losses,
+    remainingMs: () => (holds() ? state.deadline - performance.now() : 0),
     holder() {
       if (holds()) return identity();
       throw new ApiError(
@@ -167,6 +175,7 @@ function renewed(state: State, sent: number): void {
 async function lose(state: State): Promise<void> {
   if (state.lost || state.closed) return;
   state.lost = true;
+  state.losses += 1;
   state.givingUp = true;
   state.logger.error("lease.lost", { host: state.host, epoch: state.epoch });
   await Promise.allSettled(state.subscribers.map((subscriber) => subscriber()));

@@ -17,6 +17,7 @@ import { reading } from "./read.ts";
 import { records } from "./records.ts";
 import { prepareDatabase } from "./schema.ts";
 import { sweepVault } from "./settings.ts";
+import { openStats } from "./stats.ts";
 import { keyOf, openStore, type Store } from "./store.ts";
 import { openVault } from "./vault.ts";
 import { waiting } from "./waiting.ts";
@@ -58,10 +59,10 @@ export interface PostgresOptions {
 }
 
 export async function openPostgresLog(options: PostgresOptions): Promise<EventLog> {
-  const { url, connections } = options;
-  const client = await openClient({ url, ...(connections === undefined ? {} : { connections }) });
+  const { url, connections, host } = options;
+  const client = await openClient({ url, host, ...(connections === undefined ? {} : { connections }) });
   // Of its own: a renewal does not wait behind what a flood has queued.
-  const leaseClient = await openClient({ url, connections: 1 });
+  const leaseClient = await openClient({ url, host, connections: 1 });
   const close = async (): Promise<void> => {
     await Promise.all([client.close(), leaseClient.close()]);
   };
@@ -95,6 +96,7 @@ async function open(options: PostgresOptions, { client, leaseClient, close }: Cl
   const size = await openSize(client);
   const onError = (error: unknown): void => logger.warn("commands.failed", { error });
   const { close: closeCommands, ...commands } = await openCommands(store, { leaseMs, onError });
+  const { stats, close: closeStats } = await openStats(store, { client, lease });
   let closed = false;
   return {
     shared: true,
@@ -106,7 +108,7 @@ async function open(options: PostgresOptions, { client, leaseClient, close }: Cl
     onCommitted: appender.onCommitted,
     onLost: lease.onLost,
     hosts: () => hosts(store),
-    cluster: { self: host, commands, draining: lease.draining, ...placing(store, vault), ...waiting(store) },
+    cluster: { self: host, commands, stats, draining: lease.draining, ...placing(store, vault), ...waiting(store) },
     async delete(id) {
       await appender.flushed();
       await deleteSession(store, { id, isClosed: () => closed });
@@ -123,6 +125,7 @@ async function open(options: PostgresOptions, { client, leaseClient, close }: Cl
       await appender.flushed();
       closed = true;
       closeCommands();
+      closeStats();
       await lease.close();
       await close();
     },

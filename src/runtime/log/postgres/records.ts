@@ -128,7 +128,8 @@ interface Claim {
 /** Of another host, only what is left by one that is gone or drained, and only where this host may run it. */
 async function claim(store: Store, { id, owner, isDead, vault }: Claim): Promise<Owner> {
   const { host, epoch } = store.holder();
-  return store.transaction(async ({ query }) => {
+  let isTaken = false;
+  const claimed = await store.transaction(async ({ query }) => {
     const [row] = await query(`${HOSTED} WHERE session.id = $3 FOR UPDATE OF session`, host, epoch, id);
     if (row === undefined) throw noSession(id);
     const current = hostedOwner(row) ?? homeOwner(row);
@@ -137,8 +138,11 @@ async function claim(store: Store, { id, owner, isDead, vault }: Claim): Promise
     const update = `UPDATE franca.sessions SET home = $2, owner_host = $2, owner_epoch = $3, owner_pid = $4,
       owner_started = $5, settings = $6 WHERE id = $1`;
     await query(update, id, host, epoch, owner.pid, owner.started, withMissing(vault, id, row));
+    isTaken = !["", host].includes(text(row, "home"));
     return owner;
   });
+  if (isTaken) store.counts.takeovers += 1;
+  return claimed;
 }
 
 const isOurs = (current: Owner, owner: Owner): boolean => current.host === undefined && isSameProcess(current, owner);
@@ -149,14 +153,25 @@ function homeOwner(row: Row): Owner {
   return { ...GONE, host: { id, url: text(row, "home_url"), alive: row.home_alive === true } };
 }
 
+interface Writing extends Pick<Store, "counts"> {
+  readonly holder: Identity;
+}
+
 /** The key of a session of this host, which no other host takes over before the commit. */
-async function ownKey({ query }: Queries, id: SessionId, { host, epoch }: Identity): Promise<number> {
+async function ownKey(
+  { query }: Queries,
+  id: SessionId,
+  { holder: { host, epoch }, counts }: Writing,
+): Promise<number> {
   const [row] = await query(
     `SELECT key, coalesce(owner_host = $2 AND owner_epoch = $3, false) AS own FROM franca.sessions WHERE id = $1 FOR SHARE`,
     ...[id, host, epoch],
   );
   if (row === undefined) throw noSession(id);
-  if (row.own !== true) throw writtenElsewhere(id);
+  if (row.own !== true) {
+    counts.fencedWrites += 1;
+    throw writtenElsewhere(id);
+  }
   return integer(row, "key");
 }
 
@@ -173,13 +188,16 @@ function prompts(store: Store): Pick<Records, "addPrompt" | "dropPrompt" | "queu
     async addPrompt(id, prompt) {
       const writer = store.holder();
       return store.transaction(async (queries) => {
-        return insertPrompt(queries, { key: await ownKey(queries, id, writer), ...prompt });
+        return insertPrompt(queries, {
+          key: await ownKey(queries, id, { holder: writer, counts: store.counts }),
+          ...prompt,
+        });
       });
     },
     async dropPrompt(id, promptId) {
       const writer = store.holder();
       await store.transaction(async (queries) => {
-        const key = await ownKey(queries, id, writer);
+        const key = await ownKey(queries, id, { holder: writer, counts: store.counts });
         await queries.query("DELETE FROM franca.prompts WHERE session = $1 AND id = $2", key, promptId);
       });
     },

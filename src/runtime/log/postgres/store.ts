@@ -25,6 +25,7 @@ export interface Store {
   readonly noting: <T>(work: () => Promise<T>) => Promise<T>;
   readonly failure: () => string | null;
   readonly work: { rows: number; bytes: number };
+  readonly counts: { takeovers: number; fencedWrites: number };
 }
 
 type StoreOptions = Pick<Store, "client" | "holder" | "holds" | "identity">;
@@ -61,6 +62,7 @@ export function openStore({ client, holder, holds, identity }: StoreOptions): St
     },
     failure: () => failure,
     work: { rows: 0, bytes: 0 },
+    counts: { takeovers: 0, fencedWrites: 0 },
   };
 }
 
