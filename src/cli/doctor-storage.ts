@@ -8,6 +8,7 @@ import { text } from "../runtime/log/rows.ts";
 import { type Database, openDatabase, storageError } from "../runtime/log/sqlite/database.ts";
 import { examineLog, type Problem, repairLog } from "../runtime/log/sqlite/examine.ts";
 import { LOG_FILE } from "../runtime/log/sqlite/open.ts";
+import { describeSalvage, salvagesIn } from "../runtime/log/sqlite/salvage/salvage.ts";
 import { NEWEST_SCHEMA, pragma, prepareDatabase } from "../runtime/log/sqlite/schema.ts";
 
 export interface StorageProblem extends Omit<Problem, "kind"> {
@@ -15,8 +16,16 @@ export interface StorageProblem extends Omit<Problem, "kind"> {
 }
 
 /** What is wrong with the log of a data folder; a folder without a log is all right. */
-export const examineStorage = (folder: string): readonly StorageProblem[] =>
-  onLog(folder, (database) => [...examineLog(database), ...strayAttachments(folder, database).map(strayProblem)]);
+export const examineStorage = (folder: string): readonly StorageProblem[] => [
+  ...onLog(folder, (database) => [...examineLog(database), ...strayAttachments(folder, database).map(strayProblem)]),
+  ...salvagedBefore(folder),
+];
+
+/** Named for as long as the report is there. */
+const salvagedBefore = (folder: string): StorageProblem[] =>
+  salvagesIn(folder)
+    .flatMap((salvage) => [describeSalvage(salvage), ...salvage.problems])
+    .map((message) => ({ kind: "database", message, repairable: false }));
 
 /** Repairs what can be repaired while no daemon runs on the folder. Gives what is still wrong. */
 export function repairStorage(folder: string): readonly StorageProblem[] {

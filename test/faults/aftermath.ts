@@ -5,6 +5,7 @@ import { setTimeout as after } from "node:timers/promises";
 import type { UniversalEvent } from "../../src/protocol/events.ts";
 import { blob, integer } from "../../src/runtime/log/rows.ts";
 import { openDatabase } from "../../src/runtime/log/sqlite/database.ts";
+import { salvagesIn } from "../../src/runtime/log/sqlite/salvage/salvage.ts";
 import type { Client, Session } from "../../src/sdk/index.ts";
 import { bodyOf, checkDamaged, type Violation } from "./checks.ts";
 import type { FaultClient } from "./client.ts";
@@ -17,6 +18,8 @@ export const SILENCE_MS = 1_200;
 const MORE_FILES = 12;
 const MORE_MEMORY = 300;
 const READS = 5;
+/** The pages of a log that the schema and the roots of its tables of sessions and events need. */
+const TABLES_BYTES = 8 * 8_192;
 /** Deleted at once. */
 const BATCH = 20;
 
@@ -75,23 +78,26 @@ export async function harm(
   try {
     await host.start();
   } catch {
-    // A file that is no database any more is refused, in a sentence.
+    // Where nothing of the tables is left, a sentence says so.
     const stack = /^\s+at .*:\d+:\d+/m.exec(host.errors());
-    if (step.type === "truncate" && stack === null) return [];
+    if (step.type === "truncate" && stack === null && statSync(file).size < TABLES_BYTES) return [];
     return [{ promise: "damage", what: `the daemon did not start: ${host.errors().slice(-500)}` }];
   }
   const found: Violation[] = [];
   for (const name of names) {
     const read = await readLog(remains.client().session(name)).catch((error: unknown) => error);
-    // A session whose rows are gone is an error; only what is wrong or missing in silence breaks a promise.
+    // A session whose record is gone is an error, and is named; what is wrong or missing in silence breaks a promise.
     if (!Array.isArray(read)) {
-      if (step.type === "damage") found.push({ promise: "damage", what: `${name} cannot be read: ${String(read)}` });
+      if (step.type === "damage" || !isNamed(host.data))
+        found.push({ promise: "damage", what: `${name} cannot be read: ${String(read)}` });
       continue;
     }
     found.push(...checkDamaged(name, read, storedOf(logs.get(name) ?? [])));
   }
   return found;
 }
+
+const isNamed = (data: string): boolean => salvagesIn(data).some(({ problems }) => problems.length > 0);
 
 function changeOneByte(file: string, session: string): void {
   const database = openDatabase(file);

@@ -1,6 +1,6 @@
 /** Bytes of the log's file change behind our back: what is damaged is reported, never served. */
 import { spawnSync } from "node:child_process";
-import { cpSync } from "node:fs";
+import { closeSync, cpSync, openSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, onTestFinished, test } from "vitest";
 import type { UniversalEvent } from "../../src/protocol/events.ts";
@@ -13,6 +13,7 @@ import { temporaryFolder } from "../support/folders.ts";
 import { eventsAfter, open, removeFolder, session, spoken, tempFolder, turn } from "../support/sessions.ts";
 import { mountTmpfs } from "../support/tmpfs.ts";
 
+const PAGE_BYTES = 8_192;
 const id = session("s");
 let folder: string;
 let sessions: Sessions | null = null;
@@ -126,6 +127,49 @@ test("a log from before there were checksums gets them, and is checked from then
   expect(await found(folder)).toEqual([]);
   const place = damage("groups", "turn.ended");
   expect(await found(folder)).toMatchObject([{ kind: "events", ...place }]);
+});
+
+/** Bytes of the file's pages, without a look at what they are. */
+function overwritePage(number: number): void {
+  const file = openSync(join(folder, LOG_FILE), "r+");
+  writeSync(file, Buffer.alloc(PAGE_BYTES), 0, PAGE_BYTES, (number - 1) * PAGE_BYTES);
+  closeSync(file);
+}
+
+function rootOf(name: string): number {
+  const database = openDatabase(join(folder, LOG_FILE));
+  try {
+    return integer(database.prepare("SELECT rootpage FROM sqlite_schema WHERE name = ?").get(name) ?? {}, "rootpage");
+  } finally {
+    database.close();
+  }
+}
+
+test("a damaged index takes nothing along, and the damaged file is kept", async () => {
+  const before = await threeTurns();
+  overwritePage(rootOf("groups_by_session"));
+  sessions = await open(folder);
+  const { events } = await sessions.events(id, { offset: 0, limit: 1000, includeRaw: false });
+  expect(events).toEqual(before);
+  const [damage] = sessions.salvaged;
+  expect(damage).toMatch(
+    /was damaged and was copied .* nothing is missing\. The damaged file is .*franca\.db\.damaged-/,
+  );
+  expect(spoken(await turn(sessions, id, "echo date"))).toBe("date");
+});
+
+test("a session whose record is damaged is named, and others are served", async () => {
+  await threeTurns();
+  overwritePage(rootOf("sessions"));
+  sessions = await open(folder);
+  await expect(sessions.get(id)).rejects.toMatchObject({ code: "session_not_found" });
+  await sessions.create(session("next"), { agent: "fake", directory: folder });
+  expect(spoken(await turn(sessions, session("next"), "echo date"))).toBe("date");
+  await sessions.close();
+  sessions = null;
+  const { code, stdout } = await franca(["doctor", "mock", "--data", folder], { home: temporaryFolder() });
+  expect(code).toBe(1);
+  expect(stdout).toContain(`storage: The record of session ${id} is damaged, and the session cannot be served.`);
 });
 
 test("franca doctor names what is damaged, and fails", async () => {

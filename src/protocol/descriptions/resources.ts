@@ -236,7 +236,7 @@ export const resourceTypes = {
     status: "Always `ok`: the daemon answers.",
     version: "The daemon's version.",
     storage: "`failing`: nothing can be stored at the moment.",
-    storageMessage: "With `failing`: what to do.",
+    storageMessage: "With `failing`: what to do. With `ok`: that stored data was damaged, and where it is named.",
     port: "With `nonce`: the port that the daemon listens on.",
     proof:
       "With `nonce`: HMAC-SHA256 under the token, in hex, over the lines `franca health`, nonce and port; null without a token.",

@@ -59,8 +59,14 @@ export function lockDaemon(folder: string): DaemonLock {
 
 /** The daemon that listens for this folder, or null. */
 export async function daemonOf(folder: string): Promise<DaemonInfo | null> {
+  const info = holderOf(folder);
+  return info !== null && info.url !== "" ? info : null;
+}
+
+/** The process that holds the lock, whether it listens or not. */
+export function holderOf(folder: string): DaemonInfo | null {
   const info = read(join(folder, LOCK_FILE));
-  return info !== null && info.url !== "" && isAlive(info) ? info : null;
+  return info !== null && isAlive(info) ? info : null;
 }
 
 function held(file: string, own: Omit<DaemonInfo, "url" | "token">): DaemonLock {

@@ -363,6 +363,8 @@ export interface EventLog {
   verify(): AsyncIterable<Damage>;
   /** Why nothing can be stored at the moment, in a sentence; null when the last attempt succeeded. */
   failure(): string | null;
+  /** Damage that was found when the log was opened, now or before, in sentences; absent: none. */
+  readonly salvaged?: readonly string[];
   /** How much is stored, in bytes. */
   size(): number;
   /** How much reading was done so far: what opening costs is counted, not timed. */

@@ -247,6 +247,8 @@ export interface Sessions {
   prune(options: PruneOptions): Promise<readonly SessionId[]>;
   /** Why nothing can be stored at the moment, in a sentence; null when all is well. */
   storageFailure(): string | null;
+  /** Damage that was found when the log was opened, now or before, in sentences. */
+  readonly salvaged: readonly string[];
   /** How much is stored, in bytes. */
   storedBytes(): number;
   /** Everything stored is read; what is damaged is reported. */

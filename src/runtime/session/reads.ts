@@ -33,6 +33,7 @@ type Reads = Pick<
   | "recovered"
   | "projections"
   | "storageFailure"
+  | "salvaged"
   | "storedBytes"
   | "verify"
   | "hosts"
@@ -80,6 +81,7 @@ export function reads(table: OpenSessions): Reads {
     position: log.position,
     recovered,
     storageFailure: log.failure,
+    salvaged: log.salvaged ?? [],
     storedBytes: log.size,
     verify: log.verify,
     hosts: () => log.hosts(),

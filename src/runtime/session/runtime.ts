@@ -73,6 +73,7 @@ export async function startRuntime(options: RuntimeOptions): Promise<Runtime> {
   const owner = ownProcess();
   const guard = openGuard(logger);
   const log = await openLog(options, guard);
+  for (const damage of log.salvaged ?? []) logger.warn("log.damaged", { damage });
   const online = options.adapters.filter((adapter) => !adapter.offline);
   const directory = options.directory ?? process.cwd();
   const folder = store.kind === "memory" ? null : store.folder;

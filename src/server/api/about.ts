@@ -2,12 +2,15 @@
 import * as z from "zod";
 import { usageCsv } from "../../core/usage-csv.ts";
 import { Health, UsageBy, UsageList } from "../../protocol/resources.ts";
+import type { Sessions } from "../../runtime/session/contract.ts";
 import { everySession } from "../../runtime/session/every-session.ts";
 import { defineRoute, json, type Route } from "../http/route.ts";
 import { integer } from "./query.ts";
 
 /** Everybody may ask: the path of the data folder is for those who have the token. */
 const FAILING = "Nothing can be stored: look into the daemon's log, free some space or make the data folder writable.";
+const DAMAGED =
+  "The log was damaged, and what can be read was copied: `franca doctor` and the daemon's log say what is missing.";
 const NONCE = /^[A-Za-z0-9_-]{16,128}$/;
 
 const health = defineRoute({
@@ -40,11 +43,14 @@ const health = defineRoute({
   }),
   answer: Health,
   handle: async ({ sessions, version, prove, query: { nonce, login } }) => {
-    const failure = sessions.storageFailure();
-    const storage = failure === null ? { storage: "ok" } : { storage: "failing", storageMessage: FAILING };
-    return json({ status: "ok", version, ...storage, ...(nonce === undefined ? {} : prove(nonce, login)) });
+    return json({ status: "ok", version, ...storageOf(sessions), ...(nonce === undefined ? {} : prove(nonce, login)) });
   },
 });
+
+function storageOf({ storageFailure, salvaged }: Sessions): Pick<Health, "storage" | "storageMessage"> {
+  if (storageFailure() !== null) return { storage: "failing", storageMessage: FAILING };
+  return salvaged.length === 0 ? { storage: "ok" } : { storage: "ok", storageMessage: DAMAGED };
+}
 
 const metrics = defineRoute({
   method: "get",

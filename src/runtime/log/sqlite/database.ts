@@ -87,9 +87,14 @@ const LOCKED = 6;
 export function storageError(file: string, error: unknown): ApiError {
   if (error instanceof ApiError) return error;
   const cause = error instanceof Error ? error : new Error(String(error));
-  const code = "errcode" in cause && typeof cause.errcode === "number" ? cause.errcode & 0xff : codeIn(cause.message);
-  return new ApiError("storage_error", `${adviceFor(file, code)} (${cause.message})`, { cause });
+  return new ApiError("storage_error", `${adviceFor(file, codeOf(cause))} (${cause.message})`, { cause });
 }
+
+/** Whether SQLite found that the file is a database, and damaged. */
+export const isDamaged = (error: unknown): boolean => error instanceof Error && codeOf(error) === CORRUPT;
+
+const codeOf = (error: Error): number | null =>
+  "errcode" in error && typeof error.errcode === "number" ? error.errcode & 0xff : codeIn(error.message);
 
 function adviceFor(file: string, code: number | null): string {
   switch (code) {
@@ -101,8 +106,8 @@ function adviceFor(file: string, code: number | null): string {
     case CORRUPT:
     case NOT_A_DATABASE:
       return (
-        `${file} is damaged or is no Franca log: stop Franca, move the file (with its -wal and -shm) away or put ` +
-        "a backup in its place, then start again."
+        `${file} is damaged or is no Franca log: start Franca again, and what can be read is copied into a new file. ` +
+        "Where that is refused, move the file (with its -wal and -shm) away or put a backup in its place."
       );
     case BUSY:
     case LOCKED:

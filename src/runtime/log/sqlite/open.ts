@@ -8,10 +8,12 @@ import type { EventLog } from "../contract.ts";
 import { openAppender } from "./append.ts";
 import { checkpointWal } from "./checkpoint.ts";
 import { openCheckpointer } from "./checkpointer.ts";
-import { type Database, openDatabase, storageError } from "./database.ts";
+import { type Database, isDamaged, openDatabase, storageError } from "./database.ts";
 import { projections } from "./projections.ts";
 import { reading } from "./read.ts";
 import { records } from "./records.ts";
+import { describeSalvage, salvageLog, salvagesIn } from "./salvage/salvage.ts";
+import { clearSuspicion, isSuspect } from "./salvage/suspicion.ts";
 import { pragma, prepareDatabase } from "./schema.ts";
 import { openStore, type Store } from "./store.ts";
 
@@ -36,6 +38,7 @@ export function openSqliteLog({ folder, durability, version, maxBytes }: SqliteO
   const file = join(folder, LOG_FILE);
   const database = open({ folder, file, durability });
   const store = openStore(database, file);
+  const salvages = salvagesIn(folder);
   if (maxBytes !== undefined) limit(database, maxBytes);
   const codec = openCodec();
   const appender = openAppender(store, { version, codec });
@@ -69,6 +72,7 @@ export function openSqliteLog({ folder, durability, version, maxBytes }: SqliteO
       return true;
     },
     failure: () => failureOf(store),
+    salvaged: salvages.map(describeSalvage),
     size: () =>
       store.guard(
         () => (pragma(database, "page_count") - pragma(database, "freelist_count")) * pragma(database, "page_size"),
@@ -98,18 +102,37 @@ function failureOf(store: Store): string | null {
   return store.failure()?.message ?? null;
 }
 
-function open({ folder, file, durability }: Pick<SqliteOptions, "folder" | "durability"> & { file: string }): Database {
-  let database: Database | null = null;
+type Opening = Pick<SqliteOptions, "folder" | "durability"> & { readonly file: string };
+
+/** What is damaged is salvaged, once. */
+function open(options: Opening): Database {
+  const { file } = options;
   try {
-    // Sessions hold what people said and the variables they passed: for this user's eyes only.
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
-    database = openDatabase(file);
+    try {
+      return openChecked(options);
+    } catch (error) {
+      if (!isDamaged(error) || !salvageLog(file)) throw error;
+      return openChecked(options);
+    }
+  } catch (error) {
+    throw storageError(file, error);
+  }
+}
+
+function openChecked({ folder, file, durability }: Opening): Database {
+  // Sessions hold what people said and the variables they passed: for this user's eyes only.
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const database = openDatabase(file);
+  try {
     chmodSync(file, 0o600);
-    prepareDatabase(database, { file, durability });
+    prepareDatabase(database, { file, durability, isSuspect: isSuspect(file) });
+    clearSuspicion(file);
     return database;
   } catch (error) {
-    database?.close();
-    throw storageError(file, error);
+    // For salvaging, everything has to be in one file. The driver keeps a closed file open while statements are left.
+    if (isDamaged(error)) checkpointWal(database, "TRUNCATE");
+    database.close();
+    throw error;
   }
 }
 

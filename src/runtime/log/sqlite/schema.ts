@@ -123,6 +123,8 @@ CREATE INDEX sessions_by_status ON sessions (json_extract(summary, '$.status'), 
   WHERE json_extract(summary, '$.status') <> 'idle';
 `;
 
+const UNREADABLE = "SELECT 1 FROM sessions WHERE NOT (json_valid(settings) AND json_valid(summary)) LIMIT 1";
+
 type Migration = (database: Database) => void;
 
 const MIGRATIONS: readonly Migration[] = [
@@ -146,9 +148,12 @@ export const writtenByNewer = (file: string, schema: number): ApiError =>
 export interface PrepareOptions {
   readonly file: string;
   readonly durability: "normal" | "full";
+  /** Checked whole, whatever its size. */
+  readonly isSuspect?: boolean;
 }
 
-export function prepareDatabase(database: Database, { file, durability }: PrepareOptions): void {
+export function prepareDatabase(database: Database, options: PrepareOptions): void {
+  const { file, durability } = options;
   // Only a file that is still empty takes them, and in another one the second is a write, which a full disk refuses:
   // groups are larger than rows usually are, and deleted sessions give their room back.
   if (pragma(database, "page_count") === 0) {
@@ -162,11 +167,11 @@ export function prepareDatabase(database: Database, { file, durability }: Prepar
   // Moving what was written to its place waits for the disk; with a longer log before it, a flood rarely does.
   database.exec(`PRAGMA wal_autocheckpoint = ${WAL_PAGES}`);
   database.exec(`PRAGMA journal_size_limit = ${WAL_KEPT_BYTES}`);
-  check(database, file);
+  check(database, options);
   migrate(database, file);
 }
 
-function check(database: Database, file: string): void {
+function check(database: Database, { file, isSuspect = false }: PrepareOptions): void {
   const bytes = pragma(database, "page_count") * pragma(database, "page_size");
   const application = pragma(database, "application_id");
   const tables = integer(database.prepare("SELECT count(*) AS n FROM sqlite_schema").get() ?? {}, "n");
@@ -174,11 +179,15 @@ function check(database: Database, file: string): void {
     throw new ApiError("storage_error", `${file} is a database of another program: choose another data folder.`);
   }
   if (tables === 0) return;
-  const scope = bytes <= CHECKED_BYTES ? "1" : "sessions";
-  const row = database.prepare(`PRAGMA quick_check(${scope})`).get() ?? {};
-  const verdict = text(row, "quick_check");
-  if (verdict !== "ok") throw new Error(`database disk image is malformed: ${verdict}`);
+  const isWhole = isSuspect || bytes <= CHECKED_BYTES;
+  const [row] = database.prepare(isWhole ? "PRAGMA integrity_check(1)" : "PRAGMA quick_check(sessions)").all();
+  const verdict = text(row ?? {}, isWhole ? "integrity_check" : "quick_check");
+  if (verdict !== "ok") throw malformed(verdict);
+  if (isWhole && database.prepare(UNREADABLE).get() !== undefined) throw malformed("a session's record is no JSON");
 }
+
+/** In SQLite's words. */
+export const malformed = (why: string): Error => new Error(`database disk image is malformed: ${why}`);
 
 function migrate(database: Database, file: string): void {
   if (pragma(database, "user_version") === NEWEST_SCHEMA) return;

@@ -3,7 +3,8 @@ import { ApiError } from "../../../protocol/errors.ts";
 import type { SessionId } from "../../../protocol/ids.ts";
 import { noSession } from "../errors.ts";
 import { integer } from "../rows.ts";
-import { type Database, type Statement, storageError } from "./database.ts";
+import { type Database, isDamaged, type Statement, storageError } from "./database.ts";
+import { suspect } from "./salvage/suspicion.ts";
 
 export interface Store {
   readonly file: string;
@@ -33,6 +34,7 @@ export function openStore(database: Database, file: string): Store {
     try {
       return work();
     } catch (error) {
+      if (isDamaged(error)) suspect(file);
       throw storageError(file, error);
     }
   };

@@ -1,0 +1,123 @@
+/** What was found in a damaged file, as rows of our tables. A row that cannot be one of ours is damaged. */
+import type { UniversalEvent } from "../../../../protocol/events.ts";
+import { isWhole } from "../../checksum.ts";
+import { decodeNotable } from "../../codec/decode.ts";
+import { decodeNative } from "../../codec/native.ts";
+import type { Row } from "../../rows.ts";
+import type { TableRow, Value } from "./pages.ts";
+
+/** In the order of the file; the first column of the tables with a number is that number. */
+export const COLUMNS = {
+  sessions: ["key", "id", "settings", "summary", "last", "owner_pid", "owner_started", "agent", "directory"],
+  prompts: ["ordinal", "session", "id", "idempotency_key", "body", "delivery", "status", "sequence"],
+  runs: ["id", "session", "owner_pid", "owner_started", "leader_pid", "leader_started"],
+  groups: ["position", "session", "first", "last", "body", "checksum"],
+  native: ["key", "session", "first", "last", "body", "checksum"],
+} as const;
+export type SalvagedTable = keyof typeof COLUMNS;
+
+const NUMBERS: ReadonlySet<string> = new Set([
+  "key",
+  "last",
+  "ordinal",
+  "sequence",
+  "position",
+  "first",
+  "checksum",
+  "owner_pid",
+  "leader_pid",
+]);
+const NULLABLE: ReadonlySet<string> = new Set([
+  "owner_pid",
+  "owner_started",
+  "leader_pid",
+  "leader_started",
+  "idempotency_key",
+]);
+
+/** Each group begins with a whole event, which names its session near its beginning. */
+const NAMED_WITHIN_BYTES = 4_096;
+
+export type SalvagedRow = Readonly<Record<string, Value>>;
+
+/** Null when a value is missing or of another kind than its column. */
+export function toRow(table: SalvagedTable, { rowid, values }: TableRow): SalvagedRow | null {
+  const columns: readonly string[] = COLUMNS[table];
+  if (values.length !== columns.length) return null;
+  const row: Record<string, Value> = {};
+  for (const [index, column] of columns.entries()) {
+    const value = index === 0 && table !== "runs" ? rowid : (values[index] ?? null);
+    if (!fits(value, { table, column })) return null;
+    row[column] = value;
+  }
+  return row;
+}
+
+function fits(value: Value, { table, column }: { table: SalvagedTable; column: string }): boolean {
+  // A session that is being deleted has no id any more.
+  if (value === null) return NULLABLE.has(column) || (table === "sessions" && column === "id");
+  if (column === "body" && table !== "prompts") return value instanceof Uint8Array;
+  const isNumber = NUMBERS.has(column) || (column === "session" && table !== "runs");
+  return isNumber ? Number.isSafeInteger(value) : typeof value === "string";
+}
+
+/** Its texts are our JSON, and say the same as its columns. */
+export function isSession(row: SalvagedRow): boolean {
+  const settings = parsed(row.settings);
+  const summary = parsed(row.summary);
+  const create = fieldOf(settings, "create");
+  return (
+    fieldOf(create, "agent") === row.agent &&
+    (fieldOf(create, "directory") ?? "") === row.directory &&
+    (row.id === null || fieldOf(summary, "sessionId") === row.id) &&
+    fieldOf(summary, "lastSequence") === row.last
+  );
+}
+
+export const isPrompt = (row: SalvagedRow): boolean =>
+  fieldOf(parsed(row.body), "prompt_id") === row.id &&
+  ["queued", "started", "done", "dropped"].some((status) => status === row.status) &&
+  ["queue", "steer"].some((delivery) => delivery === row.delivery);
+
+/** The events of a group that are not deltas; null when the group is damaged. */
+export function eventsIn(row: SalvagedRow): readonly UniversalEvent[] | null {
+  if (!isWhole(row)) return null;
+  try {
+    return decodeNotable(bytesIn(row));
+  } catch {
+    return null;
+  }
+}
+
+export function isNative(row: SalvagedRow): boolean {
+  if (!isWhole(row)) return false;
+  try {
+    const lines = decodeNative(bytesIn(row));
+    return lines[0]?.line === row.first && lines.at(-1)?.line === row.last;
+  } catch {
+    return false;
+  }
+}
+
+/** The session that a stored group says it belongs to; null when it says nothing. */
+export function sessionNamedIn(row: SalvagedRow): string | null {
+  const start = Buffer.from(bytesIn(row).subarray(0, NAMED_WITHIN_BYTES)).toString("utf8");
+  const match = /"session_id":("(?:[^"\\]|\\.)+")/.exec(start);
+  const name: unknown = match === null ? null : parsed(match[1]);
+  return typeof name === "string" ? name : null;
+}
+
+const bytesIn = (row: Row): Uint8Array => (row.body instanceof Uint8Array ? row.body : new Uint8Array(0));
+
+function parsed(value: Value | undefined): unknown {
+  try {
+    return typeof value === "string" ? JSON.parse(value) : null;
+  } catch {
+    return null;
+  }
+}
+
+function fieldOf(value: unknown, name: string): unknown {
+  if (typeof value !== "object" || value === null) return undefined;
+  return Object.entries(value).find(([key]) => key === name)?.[1];
+}
