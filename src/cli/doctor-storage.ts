@@ -5,11 +5,12 @@ import { ApiError } from "../protocol/errors.ts";
 import { lockDaemon } from "../runtime/daemon/lock.ts";
 import { folderName } from "../runtime/folder-name.ts";
 import { text } from "../runtime/log/rows.ts";
-import { type Database, openDatabase, storageError } from "../runtime/log/sqlite/database.ts";
+import { type Database, openDatabase } from "../runtime/log/sqlite/database.ts";
 import { examineLog, type Problem, repairLog } from "../runtime/log/sqlite/examine.ts";
 import { LOG_FILE } from "../runtime/log/sqlite/open.ts";
-import { describeSalvage, salvagesIn } from "../runtime/log/sqlite/salvage/salvage.ts";
+import { describeSalvage, salvagesIn } from "../runtime/log/sqlite/salvage.ts";
 import { NEWEST_SCHEMA, pragma, prepareDatabase } from "../runtime/log/sqlite/schema.ts";
+import { storageError } from "../runtime/storage-error.ts";
 
 export interface StorageProblem extends Omit<Problem, "kind"> {
   readonly kind: Problem["kind"] | "attachments";

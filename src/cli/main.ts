@@ -135,7 +135,7 @@ async function programWith(named: string | undefined | null): Promise<Command> {
 async function asStorageError(error: unknown): Promise<unknown> {
   if (!(error instanceof Error && "code" in error)) return error;
   if (!["ENOSPC", "EDQUOT", "EROFS", "EACCES", "EPERM"].includes(String(error.code))) return error;
-  const { storageError } = await import("../runtime/log/sqlite/database.ts");
+  const { storageError } = await import("../runtime/storage-error.ts");
   return storageError("path" in error ? String(error.path) : "the data folder", error);
 }
 

@@ -5,7 +5,7 @@ import { setTimeout as after } from "node:timers/promises";
 import type { UniversalEvent } from "../../src/protocol/events.ts";
 import { blob, integer } from "../../src/runtime/log/rows.ts";
 import { openDatabase } from "../../src/runtime/log/sqlite/database.ts";
-import { salvagesIn } from "../../src/runtime/log/sqlite/salvage/salvage.ts";
+import { salvagesIn } from "../../src/runtime/log/sqlite/salvage.ts";
 import type { Client, Session } from "../../src/sdk/index.ts";
 import { bodyOf, checkDamaged, type Violation } from "./checks.ts";
 import type { FaultClient } from "./client.ts";

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import type { UniversalEvent } from "../../src/protocol/events.ts";
 import type { EventLog } from "../../src/runtime/log/contract.ts";
 import { LOG_FILE, openSqliteLog } from "../../src/runtime/log/sqlite/open.ts";
-import { salvagesIn } from "../../src/runtime/log/sqlite/salvage/salvage.ts";
+import { salvagesIn } from "../../src/runtime/log/sqlite/salvage.ts";
 import { temporaryFolder } from "../support/folders.ts";
 import { open, removeFolder, session, tempFolder, turn } from "../support/sessions.ts";
 

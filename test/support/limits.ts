@@ -67,6 +67,10 @@ const tables: readonly (readonly [string, readonly Limit[]])[] = [
     "Agents",
     [
       bytes("one native line; a longer one becomes `agent.unparsed`", "runtime/agent/lines.ts LINE_LIMIT"),
+      bytes(
+        "what is kept of a native line that cannot be read",
+        "runtime/agent/connection/parse-line.ts UNREADABLE_LIMIT",
+      ),
       count("nesting of a native line", "core/json.ts DEPTH_LIMIT"),
       bytes(
         "lines that wait for the disk before reading from the agent pauses",

@@ -18,7 +18,7 @@ import { join } from "node:path";
 import { ApiError } from "../../protocol/errors.ts";
 import { isAlive, ownProcess } from "../agent/process-table.ts";
 import { openDataFolder } from "../data-folder.ts";
-import { storageError } from "../log/sqlite/database.ts";
+import { storageError } from "../storage-error.ts";
 
 const LOCK_FILE = "daemon.lock";
 /** Several processes may find the same dead lock at once; each loses at most once to each of the others. */

@@ -3,8 +3,8 @@ import { DEPTH_LIMIT, isTooDeep } from "../../../core/json.ts";
 import { LINE_LIMIT, type OverlongLine } from "../lines.ts";
 import type { Heard } from "./contract.ts";
 
-/** How much of a line that cannot be read is kept. */
-const UNREADABLE_LIMIT = 64 * 1024;
+/** How much of a line that cannot be read is kept: by every session that shares the agent's process. */
+const UNREADABLE_LIMIT = 8 * 1024;
 /** How much of a line that is nested too deeply is kept. */
 const EXCERPT_LENGTH = 1024;
 

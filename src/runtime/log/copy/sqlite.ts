@@ -2,8 +2,9 @@
 import { chmodSync } from "node:fs";
 import { join } from "node:path";
 import { openDataFolder } from "../../data-folder.ts";
+import { storageError } from "../../storage-error.ts";
 import { integer, text } from "../rows.ts";
-import { openDatabase, storageError } from "../sqlite/database.ts";
+import { openDatabase } from "../sqlite/database.ts";
 import { LOG_FILE } from "../sqlite/open.ts";
 import { prepareDatabase } from "../sqlite/schema.ts";
 import { type CopyDatabase, type Value, valueIn } from "./tables.ts";

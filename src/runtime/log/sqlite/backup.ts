@@ -23,8 +23,9 @@ import {
 import { dirname, join } from "node:path";
 import { ApiError } from "../../../protocol/errors.ts";
 import { isDead } from "../../agent/process-table.ts";
+import { storageError } from "../../storage-error.ts";
 import { blob, integer, text } from "../rows.ts";
-import { type Database, openDatabase, storageError } from "./database.ts";
+import { type Database, openDatabase } from "./database.ts";
 import { LOG_FILE } from "./open.ts";
 import { APPLICATION_ID, NEWEST_SCHEMA, pragma, prepareDatabase, writtenByNewer } from "./schema.ts";
 

@@ -3,19 +3,20 @@ import { chmodSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { setImmediate as nextTick } from "node:timers/promises";
 import type { SessionId } from "../../../protocol/ids.ts";
+import { isDamaged, storageError } from "../../storage-error.ts";
 import { openCodec } from "../codec/codec.ts";
 import type { EventLog } from "../contract.ts";
 import { openAppender } from "./append.ts";
 import { checkpointWal } from "./checkpoint.ts";
 import { openCheckpointer } from "./checkpointer.ts";
-import { type Database, isDamaged, openDatabase, storageError } from "./database.ts";
+import { type Database, openDatabase } from "./database.ts";
 import { projections } from "./projections.ts";
 import { reading } from "./read.ts";
 import { records } from "./records.ts";
-import { describeSalvage, salvageLog, salvagesIn } from "./salvage/salvage.ts";
-import { clearSuspicion, isSuspect } from "./salvage/suspicion.ts";
+import { describeSalvage, salvageLog, salvagesIn } from "./salvage.ts";
 import { pragma, prepareDatabase } from "./schema.ts";
 import { openStore, type Store } from "./store.ts";
+import { clearSuspicion, isSuspect } from "./suspicion.ts";
 
 export const LOG_FILE = "franca.db";
 /** A long session is deleted bit by bit, so that others are served in between. */

@@ -1,10 +1,11 @@
 /** What the parts of the SQLite log share: the open database, clear errors, transactions and session keys. */
 import { ApiError } from "../../../protocol/errors.ts";
 import type { SessionId } from "../../../protocol/ids.ts";
+import { isDamaged, storageError } from "../../storage-error.ts";
 import { noSession } from "../errors.ts";
 import { integer } from "../rows.ts";
-import { type Database, isDamaged, type Statement, storageError } from "./database.ts";
-import { suspect } from "./salvage/suspicion.ts";
+import type { Database, Statement } from "./database.ts";
+import { suspect } from "./suspicion.ts";
 
 export interface Store {
   readonly file: string;

@@ -19,12 +19,12 @@ import {
   writeFileSync,
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { processTable } from "../../../agent/process-table.ts";
-import { holderOf } from "../../../daemon/lock.ts";
-import { openDatabase } from "../database.ts";
-import { APPLICATION_ID, NEWEST_SCHEMA, prepareDatabase } from "../schema.ts";
-import { copyReadable } from "./copy.ts";
-import { openPages, type PageFile, type Table, tablesIn } from "./pages.ts";
+import { processTable } from "../../agent/process-table.ts";
+import { holderOf } from "../../daemon/lock.ts";
+import { openDatabase } from "./database.ts";
+import { openPages, type PageFile, type Table, tablesIn } from "./file-format/pages.ts";
+import { copyReadable } from "./salvage-copy.ts";
+import { APPLICATION_ID, NEWEST_SCHEMA, prepareDatabase } from "./schema.ts";
 
 /** Stored groups have checksums from here on. */
 const OLDEST_SCHEMA = 3;
@@ -42,7 +42,7 @@ export interface Salvage {
   readonly problems: readonly string[];
 }
 
-/** False where nothing can be done: nothing of a log of ours is left, or others work on it. Nobody here may have it open. */
+/** Nobody here may have it open. False where nothing can be done: no log of ours is left, or others work on it. */
 export function salvageLog(file: string): boolean {
   if (isUsed(file)) return false;
   const descriptor = openSync(file, "r");

@@ -3,11 +3,11 @@
  * found again in the events; checkpoints and what projections store are computed again from them. What is missing gets
  * a group that says so when it is read (damage.ts), and is named.
  */
-import { itemNumber, sessionId } from "../../../../protocol/ids.ts";
-import { checksum } from "../../checksum.ts";
-import { type Damage, describeDamage } from "../../damage.ts";
-import type { Database, Statement } from "../database.ts";
-import { type PageFile, type Table, tableRows } from "./pages.ts";
+import { itemNumber, sessionId } from "../../../protocol/ids.ts";
+import { checksum } from "../checksum.ts";
+import { type Damage, describeDamage } from "../damage.ts";
+import type { Database, Statement } from "./database.ts";
+import { type PageFile, type Table, tableRows } from "./file-format/pages.ts";
 import {
   COLUMNS,
   eventsIn,
@@ -18,7 +18,7 @@ import {
   type SalvagedTable,
   sessionNamedIn,
   toRow,
-} from "./rows.ts";
+} from "./salvage-rows.ts";
 
 interface Group {
   readonly place: number;

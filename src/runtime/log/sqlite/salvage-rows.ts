@@ -1,10 +1,10 @@
 /** What was found in a damaged file, as rows of our tables. A row that cannot be one of ours is damaged. */
-import type { UniversalEvent } from "../../../../protocol/events.ts";
-import { isWhole } from "../../checksum.ts";
-import { decodeNotable } from "../../codec/decode.ts";
-import { decodeNative } from "../../codec/native.ts";
-import type { Row } from "../../rows.ts";
-import type { TableRow, Value } from "./pages.ts";
+import type { UniversalEvent } from "../../../protocol/events.ts";
+import { isWhole } from "../checksum.ts";
+import { decodeNotable } from "../codec/decode.ts";
+import { decodeNative } from "../codec/native.ts";
+import type { Row } from "../rows.ts";
+import type { TableRow, Value } from "./file-format/pages.ts";
 
 /** In the order of the file; the first column of the tables with a number is that number. */
 export const COLUMNS = {
