@@ -8,6 +8,7 @@ import type { Recorded } from "./recorded.ts";
 import { recordedPolicy, stepWithTicks, withRaw } from "./replay.ts";
 import { type Routed, type RouteState, releaseAll, routeLine, sent, startRoutes } from "./route.ts";
 import { openSession, type Session } from "./session.ts";
+import { isTime } from "./time-text.ts";
 
 export type { Recorded } from "./recorded.ts";
 
@@ -120,8 +121,10 @@ type NameFinder = (line: Input) => string | null;
 
 function take(state: State, recorded: Recorded, name: NameFinder | null): void {
   // Where a recording goes back in time, or has none, the clock stands still.
-  state.at = Math.max(state.at, recorded.at ?? 0);
-  if (recorded.at !== null) state.clockFrom ??= recorded.at;
+  if (isTime(recorded.at)) {
+    state.at = Math.max(state.at, recorded.at);
+    state.clockFrom ??= recorded.at;
+  }
   const { at } = state;
   if (recorded.type === "exit") return disconnect(state, { ...recorded, at });
   const input: Timed<Input> = { ...recorded, at };

@@ -10,6 +10,7 @@ import { defaultPolicy, type SessionInput, type SessionOutput, type TurnPolicy }
 import { noRules } from "./permission-rules.ts";
 import type { Recorded } from "./recorded.ts";
 import { openSession, type Session } from "./session.ts";
+import { isTime } from "./time-text.ts";
 
 const WEEK_MS = 604_800_000;
 
@@ -43,7 +44,7 @@ export type TimedRecord = Recorded & { readonly at: number };
 export function* timed(records: Iterable<Recorded>, start = 0): Generator<TimedRecord, void> {
   let at = start;
   for (const record of records) {
-    at = Math.max(at, record.at ?? 0);
+    if (isTime(record.at)) at = Math.max(at, record.at);
     yield { ...record, at };
   }
 }

@@ -109,6 +109,13 @@ export interface ConversationName {
   readonly nativeId: string | null;
 }
 
+/** As long as the id of a session may be. */
+const MOST_ID = 256;
+
+/** Whether a value in a file can name its conversation. */
+export const isConversationId = (value: unknown): value is string =>
+  typeof value === "string" && value !== "" && value.length <= MOST_ID;
+
 /** A file that cannot be read, in one sentence: the others are listed all the same. */
 export interface SessionFileProblem {
   readonly problem: string;

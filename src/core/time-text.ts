@@ -10,6 +10,12 @@ const EPOCH = "1970-01-01T00:00:00.000Z";
 /** Where the milliseconds stand in a time whose year has four digits. */
 const MS_AT = EPOCH.length - "000Z".length;
 
+/** The last moment whose year has four digits: events have no later times. */
+export const LAST_TIME = 253_402_300_799_999;
+
+/** Whether an event can have this time; what others have written may be any number. */
+export const isTime = (at: number | null): at is number => at !== null && at >= 0 && at <= LAST_TIME;
+
 const printed = { second: 0, codes: codesOf(EPOCH) };
 
 /** As `toISOString` prints it. */

@@ -3,12 +3,13 @@
  * MCP servers and plugins. Trust is by real path and holds for what lies below, but not for a git repository inside:
  * that is trusted by itself. It is stored in the data folder, and no file of any folder can grant it.
  */
-import { existsSync, readFileSync, realpathSync, renameSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, realpathSync, renameSync, writeFileSync } from "node:fs";
 import { homedir, tmpdir } from "node:os";
 import { basename, dirname, join, sep } from "node:path";
 import type { FolderFacts } from "../core/launch.ts";
 import { ApiError } from "../protocol/errors.ts";
 import { gitEnvironment } from "./git.ts";
+import { isDirectory } from "./is-directory.ts";
 
 export interface TrustedFolder {
   readonly path: string;
@@ -120,9 +121,7 @@ function realPath(path: string): string {
 }
 
 function existing(directory: string): string {
-  // A NUL byte would end the path early for the system.
-  const isFolder = !directory.includes("\0") && statSync(directory, { throwIfNoEntry: false })?.isDirectory() === true;
-  if (!isFolder)
+  if (!isDirectory(directory))
     throw new ApiError(
       "directory_not_found",
       `The directory ${JSON.stringify(directory)} does not exist, or is not a directory: create it, or choose another.`,

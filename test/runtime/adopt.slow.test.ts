@@ -214,6 +214,24 @@ describe("what is refused", () => {
   });
 });
 
+test("times that no date has: the conversation is listed and adopted all the same", async () => {
+  useRecording("opencode/not-migrated");
+  const files = readdirSync(home, { recursive: true, encoding: "utf8" }).filter((path) => path.endsWith(".json"));
+  for (const file of files.map((path) => join(home, path))) {
+    writeFileSync(file, readFileSync(file, "utf8").replaceAll(/\b1[0-9]{12}\b/g, "9e15"));
+  }
+  const { conversations, problems } = await sessions.discover({ agent: "opencode" });
+  expect(problems).toEqual([]);
+  const [found] = conversations;
+  expect(found?.updatedAt).toBe("1970-01-01T00:00:00.000Z");
+  const { sessionId: adopted } = await sessions.adopt({
+    agent: "opencode",
+    nativeSessionId: found?.nativeSessionId ?? "",
+    fork: false,
+  });
+  expect(lint(universal, await eventsOf(adopted))).toEqual([]);
+});
+
 test("a title with escapes and bidirectional marks is shown without them", async () => {
   useRecording("claude/two-turns");
   const title = "\u001b[2J\u202eevil\u0007 title\nsecond line";

@@ -94,6 +94,18 @@ const api: readonly Refused[] = [
     gives: "400 directory_not_found",
     says: /hostname/,
   },
+  {
+    call: "POST /v1/sessions",
+    body: { directory: `/${"long".repeat(80)}` },
+    gives: "400 directory_not_found",
+    says: /does not exist/,
+  },
+  {
+    call: "POST /v1/trust",
+    body: { directory: `/${"long".repeat(80)}` },
+    gives: "400 directory_not_found",
+    says: /does not exist/,
+  },
   { call: "POST /v1/sessions", body: { directory: "a\0b" }, gives: "400 invalid_request", says: /NUL/ },
   { call: "POST /v1/sessions", body: { watchdogMs: 1 }, gives: "400 invalid_request", says: /`watchdogMs`.*100/ },
   { call: "POST /v1/sessions", body: { title: "x".repeat(501) }, gives: "400 invalid_request", says: /`title`.*500/ },

@@ -10,6 +10,7 @@ import {
   type ConversationName,
   type FileTurn,
   type FoundConversation,
+  isConversationId,
   SessionFileError,
   type SessionFileProblem,
   type SessionFiles,
@@ -81,7 +82,7 @@ function read(folder: AgentFolder, { path }: ConversationName): Conversation {
   if (text === null) throw new SessionFileError(`There is no file ${path}.`);
   const thread = documentOf(text);
   const nativeId = thread?.id;
-  if (thread === null || !isString(nativeId)) throw new SessionFileError(`${path} is no thread of Amp.`);
+  if (thread === null || !isConversationId(nativeId)) throw new SessionFileError(`${path} is no thread of Amp.`);
   const directory = directoryOf(thread);
   const turns = turnsOf(thread, { nativeId, directory });
   if (turns.length === 0) throw new SessionFileError(`${path} holds no prompt.`);

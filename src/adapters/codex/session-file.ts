@@ -9,6 +9,7 @@ import {
   type ConversationName,
   type ConversationUser,
   type FoundConversation,
+  isConversationId,
   SessionFileError,
   type SessionFileProblem,
   type SessionFiles,
@@ -166,7 +167,7 @@ function read(folder: AgentFolder, { path }: ConversationName): Conversation {
   const [, , thread] = NAME.exec(path.slice(path.lastIndexOf("/") + 1)) ?? [];
   const { lines, unread } = linesOf(folder, path);
   const meta = lines.find(({ kind }) => kind === "session_meta")?.payload;
-  const nativeId = thread ?? (isString(meta?.id) ? meta.id : null);
+  const nativeId = thread ?? (isConversationId(meta?.id) ? meta.id : null);
   if (meta === undefined || nativeId === null) throw new SessionFileError(`${path} is no rollout of Codex.`);
   const all = [...rollouts(folder)];
   const chain = withBase(folder, { lines, path, all, depth: 0 });

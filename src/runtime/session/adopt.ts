@@ -13,6 +13,7 @@ import {
   SessionFileError,
 } from "../../core/session-files.ts";
 import { emptySnapshot } from "../../core/snapshot.ts";
+import { isTime, timeText } from "../../core/time-text.ts";
 import type { Adoption } from "../../protocol/adoption.ts";
 import { ApiError } from "../../protocol/errors.ts";
 import { type SessionId, sessionId } from "../../protocol/ids.ts";
@@ -135,8 +136,8 @@ async function create(table: OpenSessions, { id, ...reading }: Reading & { id: S
     forkOf: null,
     imported,
   };
-  const at = turns.flatMap(({ entries }) => entries).find((entry) => entry.at !== null)?.at ?? Date.now();
-  const now = new Date(at).toISOString();
+  const at = turns.flatMap(({ entries }) => entries).find((entry) => isTime(entry.at))?.at ?? Date.now();
+  const now = timeText(at);
   const snapshot = { ...emptySnapshot(), createdAt: now, time: now };
   await runtime.log.create({ id, settings, summary: summarise({ id, settings, snapshot }) }, runtime.owner);
   const metadata = {

@@ -1,5 +1,4 @@
 /** New sessions and forks of old ones: whatever can be refused is refused before anything is stored. */
-import { statSync } from "node:fs";
 import { resolve } from "node:path";
 import type { Adapter } from "../../core/adapter.ts";
 import { defined } from "../../core/defined.ts";
@@ -7,6 +6,7 @@ import { emptySnapshot } from "../../core/snapshot.ts";
 import { ApiError } from "../../protocol/errors.ts";
 import type { SessionId } from "../../protocol/ids.ts";
 import type { CreatedSession, CreateSession } from "../../protocol/resources.ts";
+import { isDirectory } from "../is-directory.ts";
 import type { SessionSettings } from "../log/contract.ts";
 import { copyHistory } from "./copy-history.ts";
 import { deleteStored } from "./delete.ts";
@@ -123,7 +123,7 @@ export async function storeSession(
 }
 
 function checkDirectory(directory: string): void {
-  if (statSync(directory, { throwIfNoEntry: false })?.isDirectory() === true) return;
+  if (isDirectory(directory)) return;
   throw new ApiError(
     "directory_not_found",
     `The directory ${directory} does not exist, or is not a directory: create it, or choose another.`,

@@ -3,6 +3,7 @@ import { setImmediate } from "node:timers/promises";
 import { type AgentFiles, agentFiles } from "../../adapters/session-files.ts";
 import { defined } from "../../core/defined.ts";
 import type { FoundConversation } from "../../core/session-files.ts";
+import { isTime, timeText } from "../../core/time-text.ts";
 import type { DiscoveredConversation, DiscoverQuery, Discovery } from "../../protocol/adoption.ts";
 import { ApiError } from "../../protocol/errors.ts";
 import type { SessionId } from "../../protocol/ids.ts";
@@ -82,7 +83,7 @@ function described(
     nativeSessionId: nativeId,
     title: cleanTitle(title),
     directory,
-    updatedAt: new Date(updatedAt).toISOString(),
+    updatedAt: timeText(isTime(updatedAt) ? updatedAt : 0),
     size,
     sessionId: known.get(keyOf(adapter.agent, nativeId)) ?? null,
     ...defined({ readOnly: files.readOnly }),

@@ -3,6 +3,7 @@ import { randomBytes } from "node:crypto";
 import { basename, resolve } from "node:path";
 import * as z from "zod";
 import { defined } from "../../core/defined.ts";
+import { LAST_TIME } from "../../core/time-text.ts";
 import type { OpenCodeSession } from "../../dialects/opencode.ts";
 import {
   DEFAULT_MODE,
@@ -251,7 +252,7 @@ function describeAll(summary: SessionSummary, view: SessionView): OpenCodeSessio
 
 const Patch = z.looseObject({
   title: z.string().nullable().optional(),
-  time: z.looseObject({ archived: z.number().nullable().optional() }).optional(),
+  time: z.looseObject({ archived: z.number().max(LAST_TIME).nullable().optional() }).optional(),
   metadata: z.record(z.string(), z.unknown()).optional(),
   permission: Rules.optional(),
 });

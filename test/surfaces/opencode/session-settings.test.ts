@@ -30,6 +30,8 @@ test("metadata, a parent and the archive are kept, listed and announced", async 
   expect(idsOf((await api.get("/session")).body)).toEqual([child.id, parent.id].sort());
   const { body: back } = await api.call("PATCH", `/session/${parent.id}`, { time: { archived: null } });
   expect(back.time.archived).toBeUndefined();
+  const never = await api.call("PATCH", `/session/${parent.id}`, { time: { archived: 9e15 } });
+  expect(never.status).toBe(400);
   expect((await api.post("/session", { parentID: "ses_none" })).status).toBe(404);
 });
 

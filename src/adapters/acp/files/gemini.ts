@@ -8,6 +8,7 @@ import {
   type ConversationName,
   type FileTurn,
   type FoundConversation,
+  isConversationId,
   SessionFileError,
   type SessionFileProblem,
   type SessionFiles,
@@ -118,7 +119,7 @@ function readDocument(text: string): ReadList {
   for (const message of messages ?? []) list.add(message);
   const { sessionId, kind } = document;
   const isMain = kind === undefined || kind === "main";
-  return { id: isString(sessionId) ? sessionId : null, isMain, title, list, unread: [] };
+  return { id: isConversationId(sessionId) ? sessionId : null, isMain, title, list, unread: [] };
 }
 
 function documentOf(text: string): Shape {

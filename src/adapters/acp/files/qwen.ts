@@ -6,6 +6,7 @@ import {
   type Conversation,
   type ConversationName,
   type FoundConversation,
+  isConversationId,
   SessionFileError,
   type SessionFileProblem,
   type SessionFiles,
@@ -102,7 +103,7 @@ function read(folder: AgentFolder, { path }: ConversationName): Conversation {
   const text = folder.text(path);
   if (text === null) throw new SessionFileError(`There is no file ${path}.`);
   const { records, unread } = readRecords(text);
-  const nativeId = records.map(({ native }) => native.sessionId).find(isString);
+  const nativeId = records.map(({ native }) => native.sessionId).find(isConversationId);
   if (nativeId === undefined) throw new SessionFileError(`${path} is no session of Qwen Code.`);
   const active = activeRecords(records);
   const directory = records.map(({ native }) => native.cwd).find(isString) ?? null;
