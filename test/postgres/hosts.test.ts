@@ -1,6 +1,7 @@
 /** Several hosts on one Postgres: who may write, what readers see, and what a lost host or answer leaves. */
 import postgres from "postgres";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { type SessionId, sessionId } from "../../src/protocol/ids.ts";
 import type { EventGroup, EventLog, Owner } from "../../src/runtime/log/contract.ts";
 import { openTail } from "../../src/runtime/log/follow.ts";
 import { a, b, create, entry, me, other, spans } from "../support/log-contract.ts";
@@ -79,6 +80,35 @@ test("a reader on another host is woken, and follows one session and all of them
       Array.from({ length: 20 }, (_, at) => `${name}${at + 1}-${at + 1}`),
     );
   }
+  tail.close();
+});
+
+test("what another host writes is read once, however many clients follow it or something else", async () => {
+  const [one, two] = [await host("one"), await host("two")];
+  const others = Array.from({ length: 10 }, (_, at) => sessionId(`other ${at}`));
+  for (const id of [a, ...others]) await create(one, id);
+  const tail = openTail(two);
+  const stop = new AbortController();
+  const heard = Array.from({ length: 20 }, () => 0);
+  const follow = async (id: SessionId, onLast: (last: number) => void): Promise<void> => {
+    for await (const { last } of tail.follow(id, { after: 0, signal: stop.signal })) onLast(last);
+  };
+  const following = [
+    ...heard.map((_, at) => follow(a, (last) => void heard.splice(at, 1, last))),
+    ...others.map((id) => follow(id, () => {})),
+  ];
+  const appends = 100;
+  await one.append(entry(a, 1, 1));
+  await expect.poll(() => Math.min(...heard)).toBe(1);
+  const before = two.work().rows;
+  for (let at = 2; at <= appends; at += 1) {
+    await one.append(entry(a, at, at));
+    await until(async () => Math.min(...heard) === at);
+  }
+  // Some are read again when all look for themselves from time to time.
+  expect(two.work().rows - before).toBeLessThan(appends * 2);
+  stop.abort();
+  await Promise.all(following);
   tail.close();
 });
 

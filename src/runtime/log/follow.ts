@@ -11,6 +11,8 @@ const TAIL_BYTES = 8 * 1024 * 1024;
 const READ_BYTES = 512 * 1024;
 /** How often we look whether another process has written, while there are readers. */
 const ELSEWHERE_MS = 250;
+/** How often every reader looks itself, while other processes write: it also finds that its session was deleted. */
+const LOOK_MS = 5_000;
 /** The ring is copied when this many groups, and half of it, were dropped. */
 const COPIED_AFTER = 1_000;
 
@@ -41,8 +43,18 @@ interface State {
   readonly readers: Map<SessionId | null, Set<Reader>>;
   /** Counts what there was to hear, so that nothing that comes between a look and the wait is missed. */
   news: number;
-  /** Counts what other processes wrote. */
+  /** Counts when every reader shall look into the log itself. */
   elsewhere: number;
+  /** What other processes wrote is read once for all readers, and joins the ring: up to this position it has. */
+  seen: number;
+  /** Counts what was heard of other processes. */
+  heard: number;
+  reading: boolean;
+  /** Something came during a read: another one follows. */
+  again: boolean;
+  lookedAt: number;
+  /** Reads under way, by what they read: readers at the same place share one. */
+  readonly reads: Map<string, Promise<readonly EventGroup[]>>;
   poll: NodeJS.Timeout | null;
   closed: boolean;
 }
@@ -58,11 +70,17 @@ export function openTail(log: EventLog, { maxBytes = TAIL_BYTES }: { maxBytes?: 
     readers: new Map(),
     news: 0,
     elsewhere: 0,
+    seen: 0,
+    heard: 0,
+    reading: false,
+    again: false,
+    lookedAt: 0,
+    reads: new Map(),
     poll: null,
     closed: false,
   };
   log.onCommitted((groups) => publish(state, groups));
-  log.onElsewhere(() => wakeForElsewhere(state));
+  log.onElsewhere(() => void readElsewhere(state));
   return {
     follow: (id, follow) => followSession(state, id, follow),
     followAll: (follow) => followEverything(state, follow),
@@ -76,21 +94,39 @@ export function openTail(log: EventLog, { maxBytes = TAIL_BYTES }: { maxBytes?: 
 }
 
 function publish(state: State, groups: readonly EventGroup[]): void {
-  for (const group of groups) {
-    state.ring.push(group);
-    state.bytes += group.size;
-    const own = state.bySession.get(group.session);
-    if (own === undefined) state.bySession.set(group.session, [group]);
-    else own.push(group);
-  }
+  const added = groups.filter((group) => {
+    if (group.position === state.seen + 1) state.seen = group.position;
+    return place(state, group);
+  });
   while (state.bytes > state.maxBytes && state.start < state.ring.length) evict(state);
   if (state.start > COPIED_AFTER && state.start * 2 > state.ring.length) {
     state.ring = state.ring.slice(state.start);
     state.start = 0;
   }
+  if (added.length === 0) return;
   state.news += 1;
-  for (const group of groups) wake(state, group.session);
+  for (const group of added) wake(state, group.session);
   wake(state, null);
+}
+
+/** In the order of positions, which is seldom not the end: what another process wrote may be read later. */
+function place(state: State, group: EventGroup): boolean {
+  if (!insert(state.ring, group, state.start)) return false;
+  state.bytes += group.size;
+  const own = state.bySession.get(group.session);
+  if (own === undefined) state.bySession.set(group.session, [group]);
+  else insert(own, group, 0);
+  return true;
+}
+
+/** False where it is there already. */
+function insert(groups: (EventGroup | undefined)[], group: EventGroup, start: number): boolean {
+  let at = groups.length;
+  while (at > start && (groups[at - 1]?.position ?? 0) > group.position) at -= 1;
+  if (at > start && groups[at - 1]?.position === group.position) return false;
+  if (at === groups.length) groups.push(group);
+  else groups.splice(at, 0, group);
+  return true;
 }
 
 function evict(state: State): void {
@@ -128,7 +164,7 @@ async function* followSession(state: State, id: SessionId, { signal, after }: Fo
       // The ring does not reach back to the cursor, or it cannot know: the log does.
       else if (groups.at(-1)?.last !== cursor || elsewhere !== state.elsewhere) {
         elsewhere = state.elsewhere;
-        ready = await read(reader, () => state.log.read(id, { after: cursor, maxBytes: READ_BYTES }));
+        ready = await read(reader, () => readSession(state, id, cursor));
       }
       for (const group of ready) {
         if (!isOpen(state, { reader, signal })) return;
@@ -157,9 +193,7 @@ async function* followEverything(state: State, { signal, after }: Follow): Async
         ];
       // Positions have gaps where another process wrote, or a session was deleted: then the log knows what came first.
       const ready =
-        next !== undefined && next.position === cursor + 1
-          ? [next]
-          : await read(reader, () => state.log.readAll({ after: cursor, maxBytes: READ_BYTES }));
+        next !== undefined && next.position === cursor + 1 ? [next] : await read(reader, () => readAll(state, cursor));
       for (const group of ready) {
         if (!isOpen(state, { reader, signal })) return;
         cursor = group.position;
@@ -195,7 +229,10 @@ function join(state: State, id: SessionId | null, signal: AbortSignal): { reader
   const readers = state.readers.get(id) ?? new Set();
   readers.add(reader);
   state.readers.set(id, readers);
-  if (state.log.shared && state.poll === null && !state.closed) state.poll = watchElsewhere(state);
+  if (state.log.shared && state.poll === null && !state.closed) {
+    state.seen = state.log.position();
+    state.poll = watchElsewhere(state);
+  }
   const onAbort = (): void => reader.wake?.();
   signal.addEventListener("abort", onAbort);
   return {
@@ -213,15 +250,59 @@ function join(state: State, id: SessionId | null, signal: AbortSignal): { reader
 
 function watchElsewhere(state: State): NodeJS.Timeout {
   const timer = setInterval(() => {
-    if (hasChanged(state.log)) wakeForElsewhere(state);
+    if (hasChanged(state.log)) void readElsewhere(state);
   }, ELSEWHERE_MS);
   return timer.unref();
 }
 
-function wakeForElsewhere(state: State): void {
+/** One read for all readers, whichever session they follow; those whose session has nothing new are not woken. */
+async function readElsewhere(state: State): Promise<void> {
+  state.again = true;
+  state.heard += 1;
+  if (state.reading || state.readers.size === 0) return;
+  state.reading = true;
+  try {
+    while (state.again && !state.closed && state.readers.size > 0) {
+      state.again = false;
+      const groups = await readAll(state, state.seen);
+      state.seen = Math.max(state.seen, groups.at(-1)?.position ?? 0);
+      publish(state, groups);
+      if (groups.length > 0) state.again = true;
+    }
+  } catch {
+    // Each reader reads for itself then, and gets the error.
+    lookAll(state);
+  } finally {
+    state.reading = false;
+  }
+  if (performance.now() - state.lookedAt > LOOK_MS) lookAll(state);
+}
+
+function lookAll(state: State): void {
+  state.lookedAt = performance.now();
   state.elsewhere += 1;
   state.news += 1;
   wakeAll(state);
+}
+
+const readSession = (state: State, id: SessionId, after: number): Promise<readonly EventGroup[]> =>
+  shared(state, `${after} ${id}`, () => state.log.read(id, { after, maxBytes: READ_BYTES }));
+
+const readAll = (state: State, after: number): Promise<readonly EventGroup[]> =>
+  shared(state, String(after), () => state.log.readAll({ after, maxBytes: READ_BYTES }));
+
+/** Readers that ask for the same share one answer, unless something came since it was asked for. */
+function shared(
+  { reads, news, heard }: State,
+  what: string,
+  work: () => Promise<readonly EventGroup[]>,
+): Promise<readonly EventGroup[]> {
+  const name = `${news} ${heard} ${what}`;
+  const running = reads.get(name);
+  if (running !== undefined) return running;
+  const started = work().finally(() => reads.delete(name));
+  reads.set(name, started);
+  return started;
 }
 
 /** A log that cannot be read now is read again when a reader asks, which then gets the error. */
