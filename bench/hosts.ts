@@ -8,7 +8,7 @@ import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { claudeLines, floodFranca, floodRelay, type Round, type Run } from "./flood.ts";
-import { idleAt, openStream, post } from "./http.ts";
+import { idleAt, openStream, post, send } from "./http.ts";
 import {
   atLeast,
   atMost,
@@ -28,6 +28,9 @@ const WARM_UP = 1;
 const LEASE_MS = 3_000;
 const PACED = 1_000;
 const TAKEOVERS = 3;
+/** Sessions that flood at once, each with a client of its own. */
+const SESSIONS = 50;
+const DELTAS_EACH = 1_000;
 const TOKEN = "the-token-of-the-bench";
 const headers = { authorization: `Bearer ${TOKEN}` };
 
@@ -62,6 +65,7 @@ export const hosts: Measurement = {
       return [
         ...(await floods(postgres, { clients: 1, rounds })),
         ...(await floods(postgres, { clients: 20, rounds })),
+        ...(await manySessions(postgres, { rounds })),
         ...(await delivery(postgres)),
         await takeover(postgres),
       ];
@@ -149,6 +153,73 @@ function floodResult({ name, runs, clients }: Flooded): Result {
   };
 }
 
+/** Many sessions at once, of the agent inside: deltas of all sessions, delivered per second. */
+async function manySessions(postgres: Server, { rounds }: { rounds: number }): Promise<Result[]> {
+  const owner = await startHost(postgres);
+  const [other, sqlite] = await Promise.all([startHost(postgres), startFranca()]);
+  const lanes: readonly [Name, (name: string) => Promise<Many>][] = [
+    ["SQLite", (name) => floodMany({ name, owner: sqlite, through: sqlite, headers: {} })],
+    ["Postgres, the session's host", (name) => floodMany({ name, owner, through: owner, headers })],
+    ["Postgres, another host", (name) => floodMany({ name, owner, through: other, headers })],
+  ];
+  const runs = new Map<Name, Many[]>(lanes.map(([name]) => [name, []]));
+  try {
+    for (let round = 0; round < rounds + WARM_UP; round += 1) {
+      for (const [at, [name, run]] of lanes.entries()) {
+        const done = await run(`many-${round}-${at}`);
+        if (round >= WARM_UP) runs.get(name)?.push(done);
+      }
+    }
+  } finally {
+    await Promise.all([owner.stop(), other.stop(), sqlite.stop()]);
+  }
+  return lanes.map(([name]) => {
+    const own = runs.get(name) ?? [];
+    const lost = own.reduce((sum, run) => sum + run.lost, 0);
+    const ratios = own.map(({ rate }, at) => rate / (runs.get("SQLite")?.[at]?.rate ?? Number.NaN));
+    const beside = name === "SQLite" ? "" : `${times(median(ratios))} (${spread(ratios)}) of SQLite, `;
+    const measured = `${beside}${whole(median(own.map(({ rate }) => rate)))}/s, ${lost} lost`;
+    return { what: `${SESSIONS} sessions at once, ${name}`, measured, target: null };
+  });
+}
+
+interface Many {
+  readonly rate: number;
+  readonly lost: number;
+}
+
+interface ManyOptions {
+  readonly name: string;
+  readonly owner: Program;
+  readonly through: Program;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+async function floodMany({ name, owner, through, headers: own }: ManyOptions): Promise<Many> {
+  const paths = Array.from({ length: SESSIONS }, (_, at) => `/v1/sessions/${name}-${at}`);
+  const env = { FRANCA_MOCK_DELAY_MS: "0" };
+  for (const path of paths) await post(owner.url + path, { agent: "mock", directory: process.cwd(), env }, own);
+  let heard = 0;
+  const started = performance.now();
+  const streams = await Promise.all(
+    paths.map((path) =>
+      until(`${through.url}${path}/events/sse?offset=0`, {
+        headers: own,
+        end: '"type":"turn.ended"',
+        mark: /"delta":("#)/g,
+        onMark: () => {
+          heard += 1;
+        },
+        begin: () => post(`${owner.url}${path}/messages`, { message: `flood ${DELTAS_EACH}` }, own),
+      }),
+    ),
+  );
+  const seconds = (performance.now() - started) / 1000;
+  for (const stream of streams) stream.close();
+  for (const path of paths) await send("DELETE", owner.url + path, undefined, own);
+  return { rate: heard / seconds, lost: SESSIONS * DELTAS_EACH - heard };
+}
+
 /** From the agent's write on one host to its arrival at a client of another: one each millisecond. */
 async function delivery(postgres: Server): Promise<Result[]> {
   const [owner, other] = [await startHost(postgres), await startHost(postgres)];
@@ -180,10 +251,15 @@ interface Until {
   readonly mark: RegExp;
   readonly onMark: (text: string) => void;
   readonly begin: () => Promise<unknown>;
+  /** Those of the hosts unless others are given. */
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 /** Follows a stream until its end is said. */
-function until(url: string, { end, mark, onMark, begin }: Until): Promise<{ readonly close: () => void }> {
+function until(
+  url: string,
+  { end, mark, onMark, begin, headers: own = headers }: Until,
+): Promise<{ readonly close: () => void }> {
   return new Promise((resolve, reject) => {
     let rest = "";
     const opened = openStream(
@@ -195,7 +271,7 @@ function until(url: string, { end, mark, onMark, begin }: Until): Promise<{ read
         for (const line of lines) for (const [, text = ""] of line.matchAll(mark)) onMark(text);
         if (lines.some((line) => line.includes(end))) opened.then(resolve, reject);
       },
-      headers,
+      own,
     );
     opened.then(begin).catch(reject);
   });
