@@ -115,6 +115,18 @@ test("a file of a prompt is kept for a host alone, and for a session of this hos
   expect((await send(one.url, keep("elsewhere"), { call })).status).toBe(503);
 });
 
+test("which rules hold in a folder is said to hosts alone", { timeout: TIMEOUT_MS }, async () => {
+  const { one, two, ids, directory } = await openTwoHosts();
+  const body = JSON.stringify({ agent: "mock", directory });
+  const request = { method: "POST", path: "/opencode/hosts/permission-rules", body };
+  expect(await send(one.url, request, { call: { to: ids.one } })).toMatchObject({ status: 200, body: "{}" });
+  expect((await ask(one.url, { ...request, headers: token })).status).toBe(404);
+  expect((await ask(one.url, { ...request, headers: {} })).status).toBe(401);
+  expect((await send(one.url, request, { call: { to: ids.one }, by: Buffer.alloc(32) })).status).toBe(401);
+  expect((await send(one.url, { ...request, body: "{}" }, { call: { to: ids.one } })).status).toBe(400);
+  expect((await send(two.url, request, { call: { to: ids.two } })).status).toBe(503);
+});
+
 test("what a false host hears is of no use to it", { timeout: TIMEOUT_MS }, async () => {
   const stranger = await openStranger();
   const { one, two, directory } = await openTwoHosts({ hostUrl: stranger.url });

@@ -199,6 +199,32 @@ test("files are not taken back on another disk than the session's", { timeout: T
   expect([status, JSON.stringify(body)]).toEqual([400, expect.stringContaining(`its files are on host ${ids.one}`)]);
 });
 
+test("a new session in a folder of another host belongs to that host, with the rules of its files", {
+  timeout: TIMEOUT_MS,
+}, async () => {
+  const { one, two, ids, directory } = await openTwoHosts();
+  writeFileSync(join(directory, "opencode.json"), JSON.stringify({ permission: { bash: "allow", edit: "deny" } }));
+  const api = openCodeApi(`${two.url}/opencode`, { directory, headers: token });
+  const expected = [
+    { permission: "bash", pattern: "*", action: "allow" },
+    { permission: "edit", pattern: "*", action: "deny" },
+  ];
+  const { body: session } = await api.post("/session", {});
+  expect(session.permission).toEqual(expected);
+  const { body: next } = await api.post("/api/session", {});
+  for (const id of [session.id, next.data.id]) {
+    const { placement, permissionRules } = await one.client.session(id).get({ limit: 0 });
+    expect(placement).toEqual({ wanted: `host:${ids.one}`, host: ids.one, waiting: null });
+    expect(permissionRules).toEqual(expected);
+  }
+  const { body } = await api.post(`/session/${session.id}/message`, { parts: [{ type: "text", text: "permission" }] });
+  expect(JSON.stringify(body.parts)).toContain("bash was allowed, edit was rejected");
+  // What its host cannot read is refused here too, in its words.
+  writeFileSync(join(directory, "opencode.json"), "{ no JSON");
+  const refused = await api.post("/session", {});
+  expect([refused.status, JSON.stringify(refused.body)]).toEqual([503, expect.stringContaining("it is no JSON")]);
+});
+
 /** TLS in front of a host, as a proxy beside it does it. */
 async function openTls(folder: string, target: () => string): Promise<{ readonly url: string; readonly ca: string }> {
   const [key, ca] = [join(folder, "key.pem"), join(folder, "certificate.pem")];

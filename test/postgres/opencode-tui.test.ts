@@ -26,10 +26,12 @@ const missing =
       : "tmux is not installed";
 
 describeNeeding("OpenCode's TUI on another host", { missing }, () => {
-  test("a prompt, its answer, permissions, a file that is mentioned, a picture", { timeout: FLOW_MS }, async () => {
+  test("a prompt, its answer, permissions, a mentioned file, a picture, a new session", {
+    timeout: FLOW_MS,
+  }, async () => {
     // Between the hosts, to see what passes.
     const between = await openStranger();
-    const { one, two, directory } = await openTwoHosts({ hostUrl: between.url });
+    const { one, two, ids, directory } = await openTwoHosts({ hostUrl: between.url });
     between.act = (heard, outgoing) => passOn(one.url, heard, outgoing);
     mkdirSync(join(directory, "src"));
     writeFileSync(join(directory, "src", "needle.ts"), "export const one = 1;\n");
@@ -70,6 +72,15 @@ describeNeeding("OpenCode's TUI on another host", { missing }, () => {
     expect(await sent()).toContainEqual(expect.objectContaining({ mime: "image/png", filename: "dot.png" }));
     expect(between.heard.map(({ path }) => path)).toContainEqual(expect.stringMatching(/^\/hosts\/attachments\/s/));
     expect(between.heard.map(({ path }) => path)).toContainEqual(expect.stringMatching(/\/find|\/file|\/fs/));
-    expect((await two.client.sessions()).find(({ sessionId: id }) => id === "s")?.status).toBe("idle");
+    terminal.type("/new");
+    await terminal.shows(/New session/i);
+    terminal.press("Enter");
+    await terminal.shows(/Ask anything/);
+    await submit(terminal, "echo a second one");
+    await terminal.shows(/echo a second one[\s\S]* a second one[\s\S]*▣/);
+    terminal.keep("other-host-new-session");
+    const [newest] = await two.client.sessions();
+    const { placement, directory: where } = await two.client.session(newest?.sessionId ?? "").get({ limit: 0 });
+    expect([placement?.host, where]).toEqual([ids.one, directory]);
   });
 });

@@ -29,6 +29,7 @@ export async function openTwoHosts({
   beside = false,
   ...first
 }: Partial<DaemonOptions> & { readonly directory?: string; readonly beside?: boolean } = {}): Promise<TwoHosts> {
+  withoutUserConfig();
   const databaseUrl = urlOf(await databaseOf(temporaryFolder()));
   const options = (): Partial<DaemonOptions> => ({
     ...{ store: "postgres", databaseUrl, token: TOKEN, data: join(temporaryFolder(), "data") },
@@ -40,6 +41,16 @@ export async function openTwoHosts({
   await one.client.create({ id: "s", agent: "mock", directory });
   const [a, b] = [await idOf(one), await idOf(two)];
   return { directory, one, two, ids: { one: a, two: b }, databaseUrl };
+}
+
+/** OpenCode's configuration of the person who runs the tests stays out of them. */
+function withoutUserConfig(): void {
+  const before = process.env.XDG_CONFIG_HOME;
+  process.env.XDG_CONFIG_HOME = temporaryFolder();
+  onTestFinished(() => {
+    if (before === undefined) delete process.env.XDG_CONFIG_HOME;
+    else process.env.XDG_CONFIG_HOME = before;
+  });
 }
 
 async function idOf({ url }: TestDaemon): Promise<string> {

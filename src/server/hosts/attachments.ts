@@ -1,11 +1,9 @@
 /** Files that come with a prompt are kept on the disk of the session's host, which another host asks to keep them. */
 import type { ServerResponse } from "node:http";
-import { text } from "node:stream/consumers";
 import * as z from "zod";
 import { ApiError } from "../../protocol/errors.ts";
 import { SessionId } from "../../protocol/id-schemas.ts";
 import type { SessionId as Id } from "../../protocol/ids.ts";
-import { placeOf } from "../../runtime/session/owner.ts";
 import { type Content, keepFile } from "../http/attachment-files.ts";
 import { problemReply } from "../http/problem.ts";
 import type { Reply } from "../http/reply.ts";
@@ -13,8 +11,7 @@ import { check, readBytes } from "../http/request.ts";
 import type { ServerContext } from "../http/route.ts";
 import type { Exchange } from "../http/router.ts";
 import { noRoute, type Surface } from "../http/server.ts";
-import { unavailable } from "./address.ts";
-import { askHost, pieces } from "./call.ts";
+import { askHost, jsonOf, leaving } from "./call.ts";
 
 const ROUTE = "/hosts/attachments/:session";
 
@@ -31,16 +28,11 @@ export async function keepForSession(
 ): Promise<string> {
   const host = await sessions.homeOf(session);
   if (host === null || hostCalls === null || !host.alive) return keepFile(content, { attachments, session });
-  const left = new AbortController();
-  outgoing.on("close", () => left.abort());
   const target = `${ROUTE.replace(":session", encodeURIComponent(session))}?${new URLSearchParams({ mime: content.mime })}`;
   const headers = { "content-type": "application/octet-stream" };
   const request = { method: "POST", target, headers, body: content.bytes };
-  const answer = await askHost({ calls: hostCalls, host, request, signal: left.signal });
-  const body = await text(pieces(answer));
-  if (answer.statusCode === 200)
-    return check(Kept, JSON.parse(body), { where: "The answer of the session's host" }).path;
-  throw unavailable(`A file that comes with a prompt was not kept by ${placeOf(host)}: ${body}`);
+  const answer = await askHost({ calls: hostCalls, host, request, signal: leaving(outgoing) });
+  return check(Kept, await jsonOf(answer), { where: "The answer of the session's host" }).path;
 }
 
 /** For other hosts alone: clients send files with their prompts. */

@@ -5,7 +5,9 @@
 import { type ClientRequest, request as httpRequest, type IncomingMessage, type ServerResponse } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { type Duplex, Transform } from "node:stream";
+import { text } from "node:stream/consumers";
 import { pipeline } from "node:stream/promises";
+import * as z from "zod";
 import type { DiskHost } from "../../runtime/log/hosts-contract.ts";
 import { placeOf } from "../../runtime/session/owner.ts";
 import type { HostCalls, OutgoingCall } from "../http/host-calls.ts";
@@ -134,4 +136,29 @@ export function pieces(answer: IncomingMessage): NodeJS.ReadableStream {
   answer.on("error", (error) => bounded.destroy(error));
   bounded.on("close", () => answer.destroy());
   return answer.pipe(bounded);
+}
+
+/** Fires when the client has left. */
+export function leaving(outgoing: ServerResponse): AbortSignal {
+  const left = new AbortController();
+  outgoing.on("close", () => left.abort());
+  return left.signal;
+}
+
+/** What a host answers to a request of ours: JSON, or why not, in words. */
+export async function jsonOf(answer: IncomingMessage): Promise<unknown> {
+  const body = await text(pieces(answer));
+  const { data } = Answer.safeParse(parsed(body));
+  if (answer.statusCode === 200 && data !== undefined) return data;
+  throw unavailable(data?.detail ?? `The other host answers with ${answer.statusCode}.`);
+}
+
+const Answer = z.looseObject({ detail: z.string().optional() });
+
+function parsed(body: string): unknown {
+  try {
+    return JSON.parse(body);
+  } catch {
+    return null;
+  }
 }

@@ -6,12 +6,16 @@
 import { open, realpath } from "node:fs/promises";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
+import * as z from "zod";
 import { plainJson } from "../../core/json-with-comments.ts";
 import { isShape } from "../../dialects/shape.ts";
 import { ApiError, hasCode } from "../../protocol/errors.ts";
 import { PermissionRule } from "../../protocol/resources.ts";
+import { askHost, jsonOf, leaving } from "../hosts/call.ts";
+import type { Reply } from "../http/reply.ts";
 import { repositoryOf } from "./git.ts";
-import type { OpenCodeCall } from "./route.ts";
+import { otherDisk } from "./other-disk.ts";
+import { type OpenCodeCall, type OpenCodeContext, readBody, respond } from "./route.ts";
 
 const NAMES = ["opencode.json", "opencode.jsonc"] as const;
 const MAX_BYTES = 1024 * 1024;
@@ -24,9 +28,38 @@ interface Wanted {
   readonly rules?: readonly PermissionRule[] | undefined;
 }
 
-/** What a session of this agent begins with; undefined for no rules. */
-export async function configuredRules(
-  { sessions, catalogue }: Pick<OpenCodeCall, "sessions" | "catalogue">,
+type Asking = Pick<OpenCodeCall, "sessions" | "catalogue" | "incoming" | "outgoing" | "hostCalls">;
+
+/** What a session of this agent begins with, by the files of the directory's host; undefined for no rules. */
+export async function configuredRules(call: Asking, wanted: Wanted): Promise<PermissionRule[] | undefined> {
+  const { directory } = wanted;
+  const host = await otherDisk({ ...call, directory });
+  if (host === null || call.hostCalls === null) return rulesHere(call, wanted);
+  const target = RULES_ROUTE;
+  const body = Buffer.from(JSON.stringify(wanted));
+  const request = { method: "POST", target, headers: { "content-type": "application/json" }, body };
+  const answer = await askHost({ calls: call.hostCalls, host, request, signal: leaving(call.outgoing) });
+  return Rules.parse(await jsonOf(answer)).rules;
+}
+
+/** For other hosts alone. */
+export const RULES_ROUTE = "/opencode/hosts/permission-rules";
+
+const Rules = z.object({ rules: z.array(PermissionRule).optional() });
+
+const WantedRules = Rules.extend({ agent: z.string(), directory: z.string() });
+
+export async function answerRules(
+  { incoming, outgoing }: Pick<OpenCodeCall, "incoming" | "outgoing">,
+  context: OpenCodeContext,
+): Promise<Reply> {
+  if (context.hostCalls?.taken(incoming) == null) return respond(404, { name: "NotFoundError", data: {} });
+  const wanted = await readBody(incoming, WantedRules, { maxBytes: context.maxBodyBytes });
+  return respond(200, { rules: await configuredRules({ ...context, incoming, outgoing }, wanted) });
+}
+
+async function rulesHere(
+  { sessions, catalogue }: Asking,
   { agent, directory, rules }: Wanted,
 ): Promise<PermissionRule[] | undefined> {
   const given = rules === undefined ? undefined : [...rules];
@@ -79,10 +112,10 @@ function folderFiles(folder: string): string[] {
 
 /** Null where there is no such file. */
 async function readConfig(file: string): Promise<unknown> {
-  const text = await readBounded(file);
-  if (text === null) return null;
+  const config = await readBounded(file);
+  if (config === null) return null;
   try {
-    return JSON.parse(plainJson(text));
+    return JSON.parse(plainJson(config));
   } catch (cause) {
     throw refusal(file, "it is no JSON, so its permission rules are not known", cause);
   }

@@ -8,6 +8,7 @@ import { routerPath, type ServerContext } from "../http/route.ts";
 import type { Exchange, Router } from "../http/router.ts";
 import type { Surface } from "../http/server.ts";
 import { bodyOf } from "./chunked-body.ts";
+import { answerRules, RULES_ROUTE } from "./config-rules.ts";
 import { watchDeletions } from "./deletions.ts";
 import { document } from "./document.ts";
 import { eventRoutes, openEventStreams } from "./events.ts";
@@ -72,12 +73,13 @@ export const operationTable = tableOf(openCodeRoutes);
 const MOUNTS = [`${MOUNT}/:scope{@[a-z0-9_-]+}`, MOUNT] as const;
 
 /** Not at the root: other hosts need no second way. */
-const routesForHosts: ReadonlySet<string> = new Set(
-  operationTable
+const routesForHosts: ReadonlySet<string> = new Set([
+  `POST ${RULES_ROUTE}`,
+  ...operationTable
     .filter(({ operation, kind }) => isOfDisk(operation) && kind !== "refused")
     .flatMap(({ operation }) => MOUNTS.map((mount) => operation.replace(" ", ` ${mount}`)))
     .map(routerPath),
-);
+]);
 
 export function openCodeSurface({ root = false, attachments, ...given }: OpenCodeSurfaceOptions): Surface {
   let passThrough: PassThrough | null = null;
@@ -87,6 +89,7 @@ export function openCodeSurface({ root = false, attachments, ...given }: OpenCod
       const own = openContext({ ...context, attachments }, { ...defaultOptions, ...given });
       passThrough = own.passThrough;
       // `/opencode/@claude/…` is the same with another agent to begin with.
+      router.add("POST", RULES_ROUTE, (exchange) => answerRules(exchange, own));
       for (const prefix of [...MOUNTS, ...(root ? [""] : [])]) mountAt(router, prefix, own);
     },
     hostRoutes: routesForHosts,

@@ -6,7 +6,7 @@ import { existsSync } from "node:fs";
 import { isShape } from "../../dialects/shape.ts";
 import { ApiError } from "../../protocol/errors.ts";
 import type { DiskHost } from "../../runtime/log/hosts-contract.ts";
-import { askHost, headersOf, pieces, relay } from "../hosts/call.ts";
+import { askHost, headersOf, leaving, pieces, relay } from "../hosts/call.ts";
 import { ELSEWHERE_HEADER } from "../http/host-calls.ts";
 import type { Reply } from "../http/reply.ts";
 import { readBytes } from "../http/request.ts";
@@ -29,11 +29,9 @@ export async function fromOtherDisk(call: OpenCodeCall, operation: string): Prom
     const host = await otherDisk(call);
     if (host === null || call.hostCalls === null) return null;
     body ??= await readBytes(call.incoming, { maxBytes: call.maxBodyBytes });
-    const left = new AbortController();
-    call.outgoing.on("close", () => left.abort());
     const [method = ""] = operation.split(" ");
     const request = { method, target: targetThere(call, operation), headers: headersTo(call, body), body };
-    const answer = await askHost({ calls: call.hostCalls, host, request, signal: left.signal });
+    const answer = await askHost({ calls: call.hostCalls, host, request, signal: leaving(call.outgoing) });
     if (answer.headers[ELSEWHERE_HEADER] !== undefined && attempt < ATTEMPTS) answer.destroy();
     else return answered(call, { operation, answer });
   }

@@ -22,6 +22,7 @@ import { created } from "./events.ts";
 import { repositoryOf } from "./git.ts";
 import { type Conversation, diffsOf, headOf, headsBefore, messageJson, messagesJson } from "./messages.ts";
 import { modeOptions, PLAN_MODE } from "./modes.ts";
+import { otherDisk } from "./other-disk.ts";
 import { inPieces, json, type OpenCodeAnswer, type OpenCodeCall, type OpenCodeRoute, sessionMissing } from "./route.ts";
 import { isWithin } from "./served-directory.ts";
 import type { SessionView } from "./session-view.ts";
@@ -130,7 +131,10 @@ export async function createSession(
   const mode = await modeOptions(call.sessions, body.agent, options.agent);
   const { agent } = options;
   const permissionRules = await configuredRules(call, { agent, directory: call.directory, rules: body.permission });
-  const more = defined({ parentId: parent?.id, permissionRules });
+  // In a folder of another host it belongs to that one.
+  const host = await otherDisk(call);
+  const placement = host === null ? undefined : `host:${host.id}`;
+  const more = defined({ parentId: parent?.id, permissionRules, placement });
   const asked = body.permission !== undefined;
   const made = await sayingWhere(call.sessions.create(id, { ...options, ...mode, ...more }), { asked });
   if (!made.healthy) call.logger.warn("opencode.session_unhealthy", { id, error: made.error });
