@@ -32,6 +32,8 @@ const GROUP_BYTES = 256 * 1024;
  */
 const GATHER_PER_LINE_MS = 0.1;
 const LONGEST_GATHER_MS = 8;
+/** Timers count milliseconds: a shorter wait would be this long, and a few lines are not worth it. */
+const SHORTEST_GATHER_MS = 1;
 /**
  * How much may be queued before lines are stepped at once, before the agent is held back, and when it may resume. Lines
  * that fill a group have nothing to wait for: their events are about as long as they are.
@@ -152,7 +154,8 @@ function stepQueued(state: WriterState, job: StepJob): void {
   const effects: Effect[] = [];
   const { done, lines, ...stepped } = stepGroup(state, { session, recorder, redactor, effects });
   let { broken } = stepped;
-  state.gatherUntil = state.system.elapsed() + Math.min(lines * GATHER_PER_LINE_MS, LONGEST_GATHER_MS);
+  const gather = Math.min(lines * GATHER_PER_LINE_MS, LONGEST_GATHER_MS);
+  state.gatherUntil = gather < SHORTEST_GATHER_MS ? 0 : state.system.elapsed() + gather;
   const after = (): void => {
     try {
       if (broken !== null) throw broken.error;

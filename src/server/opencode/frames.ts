@@ -33,6 +33,26 @@ export function makeFrame({ position, directory, rendered }: Omit<Frame, "projec
   return { position, directory, project: projectId(directory), rendered, size };
 }
 
+type PartDelta = Extract<OpenCodeEvent, { type: "message.part.delta" }>;
+
+/** Events as JSON, for one group: of deltas of the same part, what stands between id and text is made once. */
+export function eventWriter(): (event: OpenCodeEvent) => string {
+  let last: PartDelta["properties"] | null = null;
+  let between = "";
+  return (event) => {
+    if (event.type !== "message.part.delta") return JSON.stringify(event);
+    const { id, type, properties } = event;
+    const { sessionID, messageID, partID, field, delta } = properties;
+    const isLike = last?.partID === partID && last.messageID === messageID && last.field === field;
+    if (!isLike || last?.sessionID !== sessionID) {
+      const rest = JSON.stringify({ type, properties: { sessionID, messageID, partID, field, delta: "" } });
+      between = rest.slice(1, -`""}}`.length);
+      last = properties;
+    }
+    return `{"id":${JSON.stringify(id)},${between}${JSON.stringify(delta)}}}`;
+  };
+}
+
 /** An event in one of the two forms, and the directory of its session. */
 export interface PlacedEvent {
   readonly directory: string;

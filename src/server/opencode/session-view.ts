@@ -71,14 +71,56 @@ export const startSession = (options: OpenCodeOptions): RenderedSession => ({
   unsaved: { after: 0, rewrittenBytes: 0, events: 0, bytes: 0, turnEnded: false },
 });
 
-/** What one event is to OpenCode's clients. The store has it before they do. */
-export function render(session: RenderedSession, event: UniversalEvent): readonly OpenCodeEvent[] {
-  const rendered = openCodeFold(session.state.options).step(session.state, event);
-  session.sequence = event.sequence;
-  session.unsaved.events += 1;
-  for (const one of rendered) applyOpenCode(session.store, one);
-  note(session, event);
-  return rendered;
+/** A group of events that is being rendered. */
+export interface GroupRendering {
+  /** What one event is to OpenCode's clients. */
+  readonly render: (event: UniversalEvent) => readonly OpenCodeEvent[];
+  /** The store has all that was rendered. Before that nobody looks at it. */
+  readonly settle: () => void;
+}
+
+type PartDelta = Extract<OpenCodeEvent, { type: "message.part.delta" }>;
+
+/**
+ * Deltas of one part are joined before the store has them: a text that grows by each of thousands is a chain of
+ * thousands of strings, which the collector copies again and again.
+ */
+export function renderGroup(session: RenderedSession): GroupRendering {
+  const { store } = session;
+  const { step } = openCodeFold(session.state.options);
+  let said: { readonly first: PartDelta; readonly pieces: string[] } | null = null;
+
+  const settle = (): void => {
+    if (said === null) return;
+    const { first, pieces } = said;
+    said = null;
+    applyOpenCode(store, { ...first, properties: { ...first.properties, delta: pieces.join("") } });
+  };
+  const apply = (event: OpenCodeEvent): void => {
+    if (event.type === "message.part.delta") {
+      const { partID, delta } = event.properties;
+      if (said !== null && said.first.properties.partID === partID) {
+        said.pieces.push(delta);
+        return;
+      }
+      settle();
+      said = { first: event, pieces: [delta] };
+      return;
+    }
+    settle();
+    applyOpenCode(store, event);
+  };
+  return {
+    render(event) {
+      const rendered = step(session.state, event);
+      session.sequence = event.sequence;
+      session.unsaved.events += 1;
+      for (const one of rendered) apply(one);
+      if (event.type !== "item.delta") note(session, event);
+      return rendered;
+    },
+    settle,
+  };
 }
 
 function note(session: RenderedSession, event: UniversalEvent): void {

@@ -21,6 +21,7 @@ import { isDue, openFromCheckpoint, saveCheckpoint } from "./checkpoints.ts";
 import {
   announcedNext,
   dialectsOf,
+  eventWriter,
   type Frame,
   type FrameEvents,
   type Generation,
@@ -29,7 +30,14 @@ import {
 } from "./frames.ts";
 import { nextEvents } from "./next-events.ts";
 import { openSessionNames, type SessionNames } from "./session-names.ts";
-import { openView, type RenderedSession, render, type SessionView, startSession, statusOf } from "./session-view.ts";
+import {
+  openView,
+  type RenderedSession,
+  renderGroup,
+  type SessionView,
+  startSession,
+  statusOf,
+} from "./session-view.ts";
 
 export interface SessionViews {
   /** Resolves when everything before now is known. */
@@ -192,10 +200,11 @@ async function take(state: State, group: EventGroup): Promise<void> {
   const own = renderInto(state, view, events);
   const all = isBehind ? await catchUpWith(state, { view, group }) : own;
   const rendered: FrameEvents[] = [];
+  const jsonOf = eventWriter();
   for (const { event, out, next } of all) {
     if (out.length === 0) continue;
     const at = `${group.position}.${event.sequence - group.first}`;
-    rendered.push({ at, events: out.map((one) => JSON.stringify(one)), next });
+    rendered.push({ at, events: out.map((one) => jsonOf(one)), next });
   }
   view.now.unsaved.bytes += group.size;
   state.position = group.position;
@@ -220,14 +229,16 @@ interface RenderedTwice extends Rendered<OpenCodeEvent>, Pick<FrameEvents, "next
 
 function renderInto(state: State, view: SessionView, events: readonly UniversalEvent[]): readonly RenderedTwice[] {
   const rendered: RenderedTwice[] = [];
+  const group = renderGroup(view.now);
   for (const event of events) {
     if (event.sequence <= view.now.sequence) continue;
-    const out = render(view.now, event);
+    const out = group.render(event);
     for (const one of out) nameChildren(state, { view, event: one });
     const isWanted = state.nextClients > 0;
     const next = isWanted ? nextEvents(view.now.state, event, out).map((one) => JSON.stringify(one)) : null;
     rendered.push({ event, out, next });
   }
+  group.settle();
   return rendered;
 }
 
@@ -297,11 +308,13 @@ async function restore(state: State, id: SessionId): Promise<RenderedSession> {
   const signal = AbortSignal.any([done.signal, state.stopped]);
   for await (const group of state.sessions.follow(id, { after: session.sequence, signal })) {
     if (group.position > position) break;
+    const rendering = renderGroup(session);
     for (const event of group.events(session.sequence)) {
-      for (const one of render(session, event)) nameChildren(state, { view: { id }, event: one });
+      for (const one of rendering.render(event)) nameChildren(state, { view: { id }, event: one });
       const pause = pauseDue();
       if (pause !== null) await pause;
     }
+    rendering.settle();
     session.unsaved.bytes += group.size;
     if (isDue(session.unsaved) && !(await save(state, id, session))) return restore(state, id);
     if (group.last >= lastSequence) break;

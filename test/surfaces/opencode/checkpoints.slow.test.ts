@@ -1,5 +1,6 @@
 /** Checkpoints of the OpenCode surface: a session restored from one continues as if it had never stopped. */
 import { describe, expect, test } from "vitest";
+import type { OpenCodeEvent } from "../../../src/dialects/opencode.ts";
 import {
   applyOpenCode,
   defaultOptions,
@@ -13,7 +14,12 @@ import type { Projections } from "../../../src/runtime/log/contract.ts";
 import { memoryProjections } from "../../../src/runtime/log/memory/projections.ts";
 import { openFromCheckpoint, saveCheckpoint } from "../../../src/server/opencode/checkpoints.ts";
 import { messagesJson } from "../../../src/server/opencode/messages.ts";
-import { openView, type RenderedSession, render, startSession } from "../../../src/server/opencode/session-view.ts";
+import {
+  openView,
+  type RenderedSession,
+  renderGroup,
+  startSession,
+} from "../../../src/server/opencode/session-view.ts";
 import { stateUpTo } from "../../../src/server/rendering/checkpoints.ts";
 import { checkpointedOpenCode } from "../../../src/server/rendering/dialects.ts";
 import { quickTranscripts } from "../../support/contract.ts";
@@ -25,8 +31,19 @@ const openBook = (): Projections => {
   return memoryProjections(() => shelf);
 };
 
+function renderAll(live: RenderedSession, events: readonly UniversalEvent[]): (readonly OpenCodeEvent[])[] {
+  const group = renderGroup(live);
+  const out = events.map((event) => group.render(event));
+  group.settle();
+  return out;
+}
+
+/** One by one: a group may have any length. */
+const render = (live: RenderedSession, event: UniversalEvent): readonly OpenCodeEvent[] =>
+  renderAll(live, [event])[0] ?? [];
+
 const rendered = (live: RenderedSession, events: readonly UniversalEvent[]): string =>
-  JSON.stringify(events.map((event) => render(live, event)));
+  JSON.stringify(renderAll(live, events));
 
 async function messagesIn(projections: Projections, live: RenderedSession): Promise<string[]> {
   const all: string[] = [];

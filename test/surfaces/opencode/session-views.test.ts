@@ -1,6 +1,7 @@
 /** The views behind the OpenCode surface keep working, whatever happens to sessions and clients around them. */
 import { createServer } from "node:http";
 import { expect, onTestFinished, test } from "vitest";
+import type { OpenCodeEvent } from "../../../src/dialects/opencode.ts";
 import { defaultOptions, openCodeSessionId } from "../../../src/projections/opencode/index.ts";
 import { ApiError } from "../../../src/protocol/errors.ts";
 import type { SessionId } from "../../../src/protocol/ids.ts";
@@ -9,9 +10,12 @@ import { silentLogger } from "../../../src/runtime/logger.ts";
 import type { Sessions } from "../../../src/runtime/session/contract.ts";
 import { allSessions } from "../../../src/runtime/session/every-session.ts";
 import { alone, openEventStreams } from "../../../src/server/opencode/events.ts";
+import { eventWriter } from "../../../src/server/opencode/frames.ts";
 import type { SessionView } from "../../../src/server/opencode/session-view.ts";
 import { openSessionViews, type SessionViews } from "../../../src/server/opencode/session-views.ts";
 import { openTurns } from "../../../src/server/opencode/turns.ts";
+import { quickTranscripts } from "../../support/contract.ts";
+import { sessionsOf, toOpenCode } from "../../support/dialects.ts";
 import { isIdle, listen } from "../../support/opencode-client.ts";
 import { open, session, turn } from "../../support/sessions.ts";
 
@@ -283,4 +287,30 @@ test("a prompt is answered when the bytes of its turn have left for every client
   expect([done, left.length]).toEqual([false, 1]);
   for (const leave of left.splice(0)) leave();
   await flushed;
+});
+
+const RECORDINGS = 40;
+
+test("events are written as JSON.stringify writes them, in any order", () => {
+  const properties = { sessionID: "ses_1", messageID: "msg_1", partID: "prt_1", field: "text", delta: "a" };
+  const delta = (id: string, more: Partial<typeof properties>): OpenCodeEvent => ({
+    id,
+    type: "message.part.delta",
+    properties: { ...properties, ...more },
+  });
+  const odd = 'é "\\\u2028\ud800\n';
+  const made = [
+    delta("evt_1", {}),
+    delta("evt_2", { delta: odd }),
+    delta("evt_3", { partID: odd }),
+    delta(odd, { partID: odd, field: "reasoning" }),
+    delta("evt_5", { messageID: "msg_2", partID: odd, field: "reasoning" }),
+    delta("evt_6", { sessionID: "ses_2", messageID: "msg_2", partID: odd, field: "reasoning" }),
+  ];
+  const recorded = quickTranscripts
+    .slice(0, RECORDINGS)
+    .flatMap((transcript) => sessionsOf(transcript).flatMap((one) => toOpenCode(one)));
+  const jsonOf = eventWriter();
+  const all = [...made, ...recorded, ...made];
+  expect(all.filter((event) => jsonOf(event) !== JSON.stringify(event))).toEqual([]);
 });
