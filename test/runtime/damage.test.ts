@@ -129,6 +129,20 @@ test("a log from before there were checksums gets them, and is checked from then
   expect(await found(folder)).toMatchObject([{ kind: "events", ...place }]);
 });
 
+test("a group that is gone from its table is named too", async () => {
+  const before = await threeTurns();
+  const place = damage("groups", 'banana"');
+  const database = openDatabase(join(folder, LOG_FILE));
+  database.prepare("DELETE FROM groups WHERE last = ?").run(place.last);
+  database.close();
+  sessions = await open(folder, { version: "another version" });
+  const { events } = await sessions.events(id, { offset: 0, limit: 1000, includeRaw: false });
+  expect(events.filter(({ type }) => type === "error")).toMatchObject([
+    { sequence: place.last, data: { code: "storage_damaged", details: place } },
+  ]);
+  expect(outside(place, events)).toEqual(outside(place, before));
+});
+
 /** Bytes of the file's pages, without a look at what they are. */
 function overwritePage(number: number): void {
   const file = openSync(join(folder, LOG_FILE), "r+");

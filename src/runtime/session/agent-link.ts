@@ -53,7 +53,7 @@ interface State {
   current: Current | null;
   /** Stops and starts follow each other: the next waits for the one before. */
   chain: Promise<void>;
-  /** Grows with every stop: a connection that was being opened meanwhile is stopped as soon as it is open. */
+  /** Grows with every start and stop: a connection that was being opened meanwhile is stopped as soon as it is open. */
   generation: number;
   /** Lines and responses are ignored. */
   ignoresInput: boolean;
@@ -90,6 +90,7 @@ export function openAgentLink(options: AgentLinkOptions): AgentLink {
   };
   return {
     connect(launchOptions) {
+      state.generation += 1;
       const { generation } = state;
       void next(() => connect(state, { options, launchOptions, generation }));
     },
@@ -129,6 +130,7 @@ interface Connecting {
 
 async function connect(state: State, { options, launchOptions, generation }: Connecting): Promise<void> {
   if (generation !== state.generation) return;
+  await leaveFormer(state);
   state.ignoresInput = false;
   state.exit = null;
   state.vital.clear();
@@ -149,12 +151,24 @@ async function connect(state: State, { options, launchOptions, generation }: Con
     return;
   }
   state.current = opened;
-  // A stop that came meanwhile runs next and stops it.
+  // What came meanwhile, a stop or another start, runs next and stops it.
   if (generation === state.generation) {
     options.feed({ type: "connected", first: opened.first, options: launchOptions });
   } else state.ignoresInput = true;
   current = opened;
   for (const heard of early) receive(state, { options, heard, current });
+}
+
+/**
+ * A session has one agent: one that the turn machine takes for gone is stopped before the next is started. It is still
+ * there when a stop was reported twice, as by two aborts while nothing could be stored.
+ */
+async function leaveFormer(state: State): Promise<void> {
+  const { current } = state;
+  if (current === null) return;
+  current.dropped = true;
+  state.current = null;
+  await leave(current, SWEEP_LADDER);
 }
 
 interface Opened extends Current {

@@ -8,6 +8,7 @@ import type { Checkpoint, EventGroup, EventLog, ReadQuery } from "../contract.ts
 import { type Damage, damagedEvents, damagedNative } from "../damage.ts";
 import { blob, damageIn, idIn, integer, type Row, text } from "../rows.ts";
 import type { Store } from "./store.ts";
+import { suspect } from "./suspicion.ts";
 
 const OF_SESSION = `
   SELECT position, first, last, body, checksum FROM groups WHERE session = ? AND last > ? ORDER BY last`;
@@ -37,6 +38,17 @@ export function reading(store: Store, { version, codec }: { version: string; cod
       position: integer(row, "position"),
       bytes: isWhole(row) ? blob(row, "body") : damagedGroup(row, session),
     });
+  /** Sequences have no gap: what an index or a table has lost is named as damaged. */
+  const withoutGaps = (rows: readonly Row[], { id, after }: { id: SessionId; after: number }): EventGroup[] => {
+    let next = after + 1;
+    return rows.flatMap((row) => {
+      const missing = { ...row, first: next, last: integer(row, "first") - 1, body: null };
+      next = integer(row, "last") + 1;
+      if (missing.last < missing.first) return [toGroup(row, id)];
+      suspect(store.file);
+      return [toGroup(missing, id), toGroup(row, id)];
+    });
+  };
   /** With the time of the last event before it that can be read. */
   const damagedGroup = (row: Row, session: SessionId): Uint8Array => {
     const key = store.keyOf(session);
@@ -48,7 +60,7 @@ export function reading(store: Store, { version, codec }: { version: string; cod
     async read(id, { after, maxBytes }) {
       const key = store.keyOf(id);
       const rows = store.guard(() => take(store, { rows: store.prepare(OF_SESSION).iterate(key, after), maxBytes }));
-      return rows.map((row) => toGroup(row, id));
+      return withoutGaps(rows, { id, after });
     },
     async readAll({ after, maxBytes }: ReadQuery) {
       const rows = store.guard(() => take(store, { rows: store.prepare(OF_ALL).iterate(after), maxBytes }));
