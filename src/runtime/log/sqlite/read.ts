@@ -38,17 +38,6 @@ export function reading(store: Store, { version, codec }: { version: string; cod
       position: integer(row, "position"),
       bytes: isWhole(row) ? blob(row, "body") : damagedGroup(row, session),
     });
-  /** Sequences have no gap: what an index or a table has lost is named as damaged. */
-  const withoutGaps = (rows: readonly Row[], { id, after }: { id: SessionId; after: number }): EventGroup[] => {
-    let next = after + 1;
-    return rows.flatMap((row) => {
-      const missing = { ...row, first: next, last: integer(row, "first") - 1, body: null };
-      next = integer(row, "last") + 1;
-      if (missing.last < missing.first) return [toGroup(row, id)];
-      suspect(store.file);
-      return [toGroup(missing, id), toGroup(row, id)];
-    });
-  };
   /** With the time of the last event before it that can be read. */
   const damagedGroup = (row: Row, session: SessionId): Uint8Array => {
     const key = store.keyOf(session);
@@ -60,7 +49,7 @@ export function reading(store: Store, { version, codec }: { version: string; cod
     async read(id, { after, maxBytes }) {
       const key = store.keyOf(id);
       const rows = store.guard(() => take(store, { rows: store.prepare(OF_SESSION).iterate(key, after), maxBytes }));
-      return withoutGaps(rows, { id, after });
+      return withoutGaps(store, { rows, after }).map((row) => toGroup(row, id));
     },
     async readAll({ after, maxBytes }: ReadQuery) {
       const rows = store.guard(() => take(store, { rows: store.prepare(OF_ALL).iterate(after), maxBytes }));
@@ -107,6 +96,18 @@ function take(store: Store, { rows, maxBytes }: { rows: Iterable<Row>; maxBytes:
   }
   count(store, { rows: taken.length, bytes });
   return taken;
+}
+
+/** Sequences have no gap: what an index or a table has lost is a damaged row. */
+function withoutGaps({ file }: Store, { rows, after }: { rows: readonly Row[]; after: number }): Row[] {
+  let next = after + 1;
+  return rows.flatMap((row) => {
+    const missing = { ...row, first: next, last: integer(row, "first") - 1, body: null };
+    next = integer(row, "last") + 1;
+    if (missing.last < missing.first) return [row];
+    suspect(file);
+    return [missing, row];
+  });
 }
 
 interface TakeNative {
