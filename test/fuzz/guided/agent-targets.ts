@@ -1,4 +1,6 @@
 /** What agents say and leave behind: guards, adapters on a recording and in a live session, and session files. */
+import { adapters } from "../../../src/adapters/index.ts";
+import { agentFiles } from "../../../src/adapters/session-files.ts";
 import type { Adapter } from "../../../src/core/adapter.ts";
 import { convertLines } from "../../../src/core/convert.ts";
 import type { Effect } from "../../../src/core/input.ts";
@@ -182,3 +184,9 @@ function rowsOf(text: string | null): Readonly<Record<string, unknown>>[] | null
   });
   return [...new Map(rows.map((row) => [row.id, row])).values()];
 }
+
+export const agentTargets = (): Readonly<Record<string, () => Target>> =>
+  Object.fromEntries([
+    ...adapters.map((adapter) => [`adapter:${adapter.agent}`, () => adapterTarget(adapter)] as const),
+    ...agentFiles.map((one) => [`files:${one.files.form}`, () => filesTarget(one)] as const),
+  ]);

@@ -141,6 +141,16 @@ export interface Reached {
 
 const MARKED = 2;
 
+/** What was marked stays so. */
+function paint(seen: Uint8Array): void {
+  for (let from = seen.indexOf(0); from >= 0; ) {
+    let to = from;
+    while (to < seen.length && seen[to] === 0) to += 1;
+    seen.fill(1, from, to);
+    from = to < seen.length ? seen.indexOf(0, to) : -1;
+  }
+}
+
 export function openReached(): Reached {
   const functions = new Map<string, { readonly seen: Uint8Array; readonly bounds: Set<number> }>();
   return {
@@ -157,11 +167,7 @@ export function openReached(): Reached {
         const known = functions.get(key) ?? { seen: new Uint8Array(length), bounds: new Set() };
         functions.set(key, known);
         for (const bound of bounds) known.bounds.add(bound);
-        for (const [start, end] of reached) {
-          for (let at = known.seen.indexOf(0, start); at >= 0 && at < end; at = known.seen.indexOf(0, at)) {
-            known.seen[at] = 1;
-          }
-        }
+        for (const [start, end] of reached) paint(known.seen.subarray(start, end));
       }
     },
     blocks() {

@@ -24,7 +24,7 @@ const coverage = openCoverage(import.meta.url);
 // Only now, so that V8 counts the blocks of everything that they import.
 const { targetNames, openTarget } = await import("./targets.ts");
 
-if (values.list) console.log(targetNames.join("\n"));
+if (values.list) console.log((await targetNames()).join("\n"));
 else process.exitCode = await fuzz(values.target ?? "");
 
 async function fuzz(name: string): Promise<number> {

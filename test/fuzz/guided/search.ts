@@ -53,6 +53,8 @@ interface State extends SearchOptions {
   readonly words: readonly string[];
   readonly kinds: Set<string>;
   readonly findings: Finding[];
+  /** Broken by inputs whose coverage is not taken yet. */
+  readonly failed: { readonly inputs: readonly Buffer[]; readonly failure: Failure }[];
   corpus: Entry[];
   executions: number;
 }
@@ -73,10 +75,12 @@ export async function search(options: SearchOptions): Promise<Searched> {
     words: coverage.words(target.watches),
     kinds: new Set(),
     findings: [],
+    failed: [],
     corpus: [],
     executions: 0,
   };
   const given = target.seeds();
+  coverage.take(target.watches);
   const seeds = given.length === 0 ? firstInputs : given;
   for (const input of seeds) await examine(state, input, { trim: false });
   if (state.corpus.length === 0) state.corpus.push(entryOf(seeds[0] ?? Buffer.alloc(0), NOTHING));
@@ -85,13 +89,11 @@ export async function search(options: SearchOptions): Promise<Searched> {
   let culledAt = state.corpus.length;
   while (goesOn(state.executions)) {
     const inputs = Array.from({ length: target.batch }, () => mutate(state.random, choose(state), materialOf(state)));
-    await runAll(state, inputs);
-    const ran = coverage.take(target.watches);
+    const ran = await ranBy(state, inputs);
     if (!state.reached.isNew(ran)) continue;
     if (guided) for (const input of inputs) await examine(state, input, { trim: true });
     // What only the inputs together reach is not looked for again.
     state.reached.add(ran);
-    coverage.take(target.watches);
     if (state.corpus.length < culledAt + CULL_EVERY) continue;
     cull(state);
     culledAt = state.corpus.length;
@@ -127,32 +129,41 @@ async function runAll(state: State, inputs: readonly Buffer[]): Promise<void> {
     const done = failure === null ? rest.length : failure.index + 1;
     state.executions += done;
     from += done;
-    if (failure !== null) await note(state, rest, failure);
+    if (failure !== null) state.failed.push({ inputs: rest, failure });
   }
 }
 
 /** Runs one input alone and keeps it when it reaches something new. */
 async function examine(state: State, input: Buffer, { trim }: { readonly trim: boolean }): Promise<void> {
-  const ran = await ranBy(state, input);
+  const ran = await ranBy(state, [input]);
   if (!state.reached.isNew(ran)) return;
-  const keeps = async (candidate: Buffer): Promise<boolean> => covers(await ranBy(state, candidate), ran);
+  const keeps = async (candidate: Buffer): Promise<boolean> => covers(await ranBy(state, [candidate]), ran);
   const small = trim && input.length > SMALL_INPUT ? await shrink(state, input, { keeps, tries: TRIES.corpus }) : input;
-  const kept = small === input ? ran : await ranBy(state, small);
+  const kept = small === input ? ran : await ranBy(state, [small]);
   state.reached.add(ran);
   state.corpus.push(entryOf(small, kept));
   if (state.target.isBusy !== true) await checkGrowth(state, small);
 }
 
-async function ranBy(state: State, input: Buffer): Promise<Ran> {
-  state.coverage.take(state.target.watches);
-  await runAll(state, [input]);
-  return state.coverage.take(state.target.watches);
+/** What these inputs reach; what they break is reported. */
+async function ranBy(state: State, inputs: readonly Buffer[]): Promise<Ran> {
+  await runAll(state, inputs);
+  const ran = state.coverage.take(state.target.watches);
+  const failed = state.failed.splice(0);
+  for (const one of failed) await note(state, one.inputs, one.failure);
+  // What it took to make them smaller is nothing that the inputs reached.
+  if (failed.length > 0) state.coverage.take(state.target.watches);
+  return ran;
 }
 
+/** Whether everything that is wanted was reached; what a function reached is in pieces that do not touch. */
 function covers(ran: Ran, wanted: Ran): boolean {
-  const reached = openReached();
-  reached.add(ran);
-  return !reached.isNew(wanted);
+  const reached = new Map(ran.functions.map((one) => [one.key, one.reached]));
+  return wanted.functions.every((one) =>
+    one.reached.every(
+      ([start, end]) => reached.get(one.key)?.some(([from, to]) => from <= start && end <= to) === true,
+    ),
+  );
 }
 
 /** Only the smallest inputs that reach everything together stay. */
@@ -222,14 +233,16 @@ function report(state: State, finding: Finding): void {
 const ALLOWED = 5;
 const BEGINNING = 2_000;
 const SMALL = 16;
+/** Longer ones take too long: the last is sixteen times as long. */
+const MOST_GROWN = 4 * 1024;
 
 /** Repeats a part of the input; a growth that is too fast twice in a row is one. */
 async function checkGrowth(state: State, input: Buffer): Promise<void> {
   const grown = growing(state.random, input, state.target.form);
-  if (grown === null || grown(SMALL).length > 64 * 1024) return;
+  if (grown === null || grown(SMALL).length > MOST_GROWN) return;
   const steps: number[] = [];
   for (const times of [SMALL, SMALL * 4, SMALL * 16]) {
-    const { steps: taken } = await ranBy(state, grown(times));
+    const { steps: taken } = await ranBy(state, [grown(times)]);
     steps.push(taken);
     if (steps.length > 1 && taken <= Math.max(BEGINNING, steps.at(-2) ?? 0) * ALLOWED) return;
   }

@@ -1,23 +1,29 @@
-/** Everything that is fuzzed by coverage, by name. */
-import { adapters } from "../../../src/adapters/index.ts";
-import { agentFiles } from "../../../src/adapters/session-files.ts";
-import { adapterTarget, filesTarget } from "./agent-targets.ts";
+/**
+ * Everything that is fuzzed by coverage, by name. Only what a target needs is loaded: the more code there is, the longer
+ * each look at the coverage takes.
+ */
 import type { Target } from "./attempt.ts";
-import { textTargets } from "./text-targets.ts";
 
-const openers: Readonly<Record<string, () => Promise<Target>>> = {
-  ...Object.fromEntries(Object.entries(textTargets).map(([name, open]) => [name, async () => open()])),
-  ...Object.fromEntries(adapters.map((adapter) => [`adapter:${adapter.agent}`, async () => adapterTarget(adapter)])),
-  ...Object.fromEntries(agentFiles.map((one) => [`files:${one.files.form}`, async () => filesTarget(one)])),
-  // The server is loaded only where it is used: the more there is, the longer each look at the coverage takes.
-  "requests:v1": async () => (await import("./http-targets.ts")).requestTargets["requests:v1"](),
-  "requests:opencode": async () => (await import("./http-targets.ts")).requestTargets["requests:opencode"](),
+const loadAgents = async () => (await import("./agent-targets.ts")).agentTargets();
+const loadTexts = async () => (await import("./text-targets.ts")).textTargets;
+const loadRequests = async () => (await import("./http-targets.ts")).requestTargets;
+
+type Openers = Readonly<Record<string, () => Target | Promise<Target>>>;
+
+const families: Readonly<Record<string, () => Promise<Openers>>> = {
+  adapter: loadAgents,
+  files: loadAgents,
+  requests: loadRequests,
 };
 
-export const targetNames: readonly string[] = Object.keys(openers);
+export async function targetNames(): Promise<readonly string[]> {
+  const loaded = [await loadTexts(), await loadAgents(), await loadRequests()];
+  return loaded.flatMap((openers) => Object.keys(openers));
+}
 
 export async function openTarget(name: string): Promise<Target> {
+  const openers: Openers = await (families[name.split(":")[0] ?? ""] ?? loadTexts)();
   const open = openers[name];
-  if (open === undefined) throw new Error(`There is no target ${name}: choose one of ${targetNames.join(", ")}.`);
+  if (open === undefined) throw new Error(`There is no target ${name}: see npm run fuzz -- --target "".`);
   return open();
 }
