@@ -1,6 +1,6 @@
 /**
  * `npm run fuzz [-- --minutes N] [--target NAME] [--seed S]`: searches each target for its share of the time, guided by
- * coverage. `--target adapter` takes all whose names begin with it; `--executions N` stops after so many in place of a
+ * coverage. `--target adapter,sse` takes all whose names begin so; `--executions N` stops after so many in place of a
  * time; `--save` keeps what reached more than the recordings; `--properties`: the properties of test/fuzz instead.
  */
 import { spawnSync } from "node:child_process";
@@ -30,7 +30,8 @@ async function searchTargets() {
   process.chdir(root);
   const program = ["--enable-source-maps", await bundle("test/fuzz/guided/main.ts")];
   const { stdout } = spawnSync(process.execPath, [...program, "--list"], { encoding: "utf8" });
-  const targets = stdout.split("\n").filter((name) => name !== "" && name.startsWith(values.target));
+  const wanted = values.target.split(",");
+  const targets = stdout.split("\n").filter((name) => name !== "" && wanted.some((one) => name.startsWith(one)));
   if (targets.length === 0) {
     console.error(`There is no target ${values.target}: choose one of\n${stdout}`);
     return 1;

@@ -28,6 +28,11 @@ const found: readonly (readonly [what: string, target: Target, input: string])[]
     files("amp"),
     '=== threads/T-01a1e331-4104-774a-9356-5dd2f08d3fc5.json\n{"id":"","messages":[{"role":"user","content":[0]}]}',
   ],
+  [
+    "a session of Gemini CLI without an id",
+    files("gemini"),
+    '=== tmp//chats/session-a.jsonl\n{"sessionId":""}\n{"$set":{"messages":[{"id":"","type":"user"}]}}',
+  ],
   ["a recorded time that no date has", adapter("claude"), '{"t":8640000000000001,"from":"agent","line":0}'],
   ["a recorded time after the year 9999", adapter("amp"), '{"t":1794776002632000,"from":"agent","line":0}'],
 ];

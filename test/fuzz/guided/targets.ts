@@ -1,6 +1,6 @@
 /**
- * Everything that is fuzzed by coverage, by name. Only what a target needs is loaded: the more code there is, the longer
- * each look at the coverage takes.
+ * Everything that is fuzzed by coverage, by name. Only what a target needs is loaded: the more code there is, the
+ * longer each look at the coverage takes.
  */
 import type { Target } from "./attempt.ts";
 
@@ -24,6 +24,6 @@ export async function targetNames(): Promise<readonly string[]> {
 export async function openTarget(name: string): Promise<Target> {
   const openers: Openers = await (families[name.split(":")[0] ?? ""] ?? loadTexts)();
   const open = openers[name];
-  if (open === undefined) throw new Error(`There is no target ${name}: see npm run fuzz -- --target "".`);
+  if (open === undefined) throw new Error(`There is no target ${name}.`);
   return open();
 }

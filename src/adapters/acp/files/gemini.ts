@@ -109,7 +109,8 @@ function headOfDocument(text: string): ReadList {
 }
 
 function readList(path: string, text: string, options: FileLinesOptions = {}): ReadList {
-  return path.endsWith(".json") ? readDocument(text) : readLines(text, options);
+  const list = path.endsWith(".json") ? readDocument(text) : readLines(text, options);
+  return isConversationId(list.id) ? list : { ...list, id: null };
 }
 
 function readDocument(text: string): ReadList {
@@ -119,7 +120,7 @@ function readDocument(text: string): ReadList {
   for (const message of messages ?? []) list.add(message);
   const { sessionId, kind } = document;
   const isMain = kind === undefined || kind === "main";
-  return { id: isConversationId(sessionId) ? sessionId : null, isMain, title, list, unread: [] };
+  return { id: isString(sessionId) ? sessionId : null, isMain, title, list, unread: [] };
 }
 
 function documentOf(text: string): Shape {
