@@ -18,12 +18,13 @@ const LABEL = "a label has 1 to 128 characters";
 const SESSIONS = "a limit of sessions is a whole number from 1 to 1000000";
 const LEASE = "it is a whole number of milliseconds, from 1000 to 600000";
 const DATABASE_URL = "a database URL is written like postgres://user:password@host:5432/name";
-const HOST_URL = "it is the address of this daemon, like https://one.internal:7717";
+const HOST_URL = "it is the address of this daemon, without a password, like https://one.internal:7717";
 
 const hasProtocol = (text: string, protocol: RegExp): boolean =>
   URL.canParse(text) && protocol.test(new URL(text).protocol);
 const isDatabaseUrl = (text: string): boolean => hasProtocol(text, /^postgres(ql)?:$/);
-const isHttpUrl = (text: string): boolean => hasProtocol(text, /^https?:$/);
+/** Every host reads it, and errors show it: it is no place for a password. */
+const isHostUrl = (text: string): boolean => hasProtocol(text, /^https?:$/) && !/[?#@]/.test(text);
 
 const DAYS = "it is a whole number of days, from 1";
 const SIZE = "a size is written like 500MB or 2GB";
@@ -67,7 +68,7 @@ export const Settings = z.strictObject({
   /** A file that holds the database URL. */
   databaseUrlFile: z.string().min(1),
   /** Where other hosts of the database reach this one. */
-  hostUrl: z.string().refine(isHttpUrl, HOST_URL),
+  hostUrl: z.string().refine(isHostUrl, HOST_URL),
   /** Whether this host may run the sessions of hosts that are gone. */
   takeOver: z.boolean(),
   /** What sessions may ask for in their placement. */

@@ -54,6 +54,8 @@ test(
         { FRANCA_DATABASE_URL: `${url}&secret-in-it`.replace("postgres:", "http:") },
         /written like/,
       ],
+      [[...serve, ...token, "--host-url", "https://me:secret-in-it@one.example"], env, /without a password/],
+      [[...serve, ...token, "--host-url", "ftp://one.example"], env, /like https:/],
       [["run", "--agent", "mock", "--", "echo hi"], { ...env, FRANCA_STORE: "postgres" }, /needs a daemon/],
     ];
     for (const [args, more, reason] of refused) {
