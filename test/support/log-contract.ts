@@ -205,8 +205,11 @@ export function describeLog(name: string, openLog: OpenLog): void {
       expect(log.position()).toBe(3);
     });
 
-    test("readers get history, then live, without a gap or a repeat, however slow they are and however short the tail", async () => {
-      const tail = openTail(log, { maxBytes: 2_000 });
+    test.each([
+      { tail: "short", options: { maxBytes: 2_000 } },
+      { tail: "dropped now and then", options: { keptMs: 0 } },
+    ])("readers get history, then live, without a gap or a repeat, however slow they are: tail $tail", async (way) => {
+      const tail = openTail(log, way.options);
       await create(log, a);
       await create(log, b);
       const stop = new AbortController();

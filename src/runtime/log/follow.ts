@@ -4,9 +4,12 @@
  */
 import type { SessionId } from "../../protocol/ids.ts";
 import type { EventGroup, EventLog, Follow } from "./contract.ts";
+import { type Quiet, whenQuiet } from "./quiet.ts";
 import { firstGroup } from "./search.ts";
 
 const TAIL_BYTES = 8 * 1024 * 1024;
+/** Readers who keep up have read a group long before that: it is dropped when nothing came for so long. */
+const KEPT_MS = 5_000;
 /** How much a reader who is behind takes from the log at a time. */
 const READ_BYTES = 512 * 1024;
 /** How often we look whether another process has written, while there are readers. */
@@ -56,10 +59,17 @@ interface State {
   /** Reads under way, by what they read: readers at the same place share one. */
   readonly reads: Map<string, Promise<readonly EventGroup[]>>;
   poll: NodeJS.Timeout | null;
+  /** Drops the ring. */
+  readonly quiet: Quiet;
   closed: boolean;
 }
 
-export function openTail(log: EventLog, { maxBytes = TAIL_BYTES }: { maxBytes?: number } = {}): Tail {
+export interface TailOptions {
+  readonly maxBytes?: number;
+  readonly keptMs?: number;
+}
+
+export function openTail(log: EventLog, { maxBytes = TAIL_BYTES, keptMs = KEPT_MS }: TailOptions = {}): Tail {
   const state: State = {
     log,
     maxBytes,
@@ -77,6 +87,7 @@ export function openTail(log: EventLog, { maxBytes = TAIL_BYTES }: { maxBytes?: 
     lookedAt: 0,
     reads: new Map(),
     poll: null,
+    quiet: whenQuiet(keptMs, () => dropAll(state)),
     closed: false,
   };
   log.onCommitted((groups) => publish(state, groups));
@@ -87,6 +98,7 @@ export function openTail(log: EventLog, { maxBytes = TAIL_BYTES }: { maxBytes?: 
     remove: (id) => remove(state, id),
     close() {
       state.closed = true;
+      state.quiet.cancel();
       if (state.poll !== null) clearInterval(state.poll);
       wakeAll(state);
     },
@@ -104,6 +116,7 @@ function publish(state: State, groups: readonly EventGroup[]): void {
     state.start = 0;
   }
   if (added.length === 0) return;
+  state.quiet.touch();
   state.news += 1;
   for (const group of added) wake(state, group.session);
   wake(state, null);
@@ -138,6 +151,13 @@ function evict(state: State): void {
   const own = state.bySession.get(group.session);
   own?.shift();
   if (own?.length === 0) state.bySession.delete(group.session);
+}
+
+function dropAll(state: State): void {
+  state.ring = [];
+  state.start = 0;
+  state.bytes = 0;
+  state.bySession.clear();
 }
 
 function remove(state: State, id: SessionId): void {

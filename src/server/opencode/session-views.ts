@@ -62,7 +62,7 @@ export interface SessionViews {
   readonly wantNext: () => () => void;
 }
 
-const RING_BYTES = 8 * 1024 * 1024;
+const RING_BYTES = 4 * 1024 * 1024;
 const IDLE_VIEWS = 100;
 /** How long a log that could not be read is left alone. */
 const RETRY_MS = 250;
