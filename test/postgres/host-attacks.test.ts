@@ -1,6 +1,7 @@
 /** Attacks on calls between hosts: by forged, stolen and repeated signatures, by false hosts, by loops. */
 import { expect, test } from "vitest";
 import { authorizationOf, hostKeyOf, type SignedCall } from "../../src/server/http/host-key.ts";
+import type { TestDaemon } from "../support/daemon.ts";
 import { ask, at, type Heard, openStranger, openTwoHosts, passOn, signed, token } from "../support/host-calls.ts";
 import { raw } from "../support/opencode-beside.ts";
 import { TOKEN } from "../support/postgres-hosts.ts";
@@ -11,6 +12,12 @@ const key = hostKeyOf(TOKEN);
 type Sent = Pick<Heard, "method" | "path" | "body">;
 
 const get = (path: string): Sent => ({ method: "GET", path, body: "" });
+
+/** What makes a call one for this host. */
+function callTo({ sessions: { host } }: Pick<TestDaemon, "sessions">): Pick<SignedCall, "to" | "epoch"> {
+  if (host === null) throw new Error("It shares its log with others.");
+  return { to: host.self, epoch: host.epoch() };
+}
 
 /** Sends a request with a signature, made with the right key unless it is given another one. */
 async function send(
@@ -26,7 +33,7 @@ async function send(
 test("only a call that is signed for this host, its life, this request and now", { timeout: TIMEOUT_MS }, async () => {
   const { one, ids, directory } = await openTwoHosts();
   const request = get(at("/find/file?query=a", directory));
-  const call = { to: ids.one, from: ids.two };
+  const call = callTo(one);
   const taken = (options: Partial<Parameters<typeof send>[2]> = {}) => send(one.url, request, { call, ...options });
   expect(await taken()).toMatchObject({ status: 200, isProven: true });
   const attacks: Readonly<Record<string, ReturnType<typeof send>>> = {
@@ -34,8 +41,8 @@ test("only a call that is signed for this host, its life, this request and now",
     "another token's key": taken({ by: hostKeyOf(`${TOKEN}x`) }),
     "the token as key": taken({ by: Buffer.from(TOKEN) }),
     "another host": taken({ call: { ...call, to: ids.two } }),
-    "an earlier life": taken({ call: { ...call, epoch: 0 } }),
-    "a later life": taken({ call: { ...call, epoch: 2 } }),
+    "an earlier life": taken({ call: { ...call, epoch: call.epoch - 1 } }),
+    "a later life": taken({ call: { ...call, epoch: call.epoch + 1 } }),
     "an hour ago": taken({ call: { ...call, time: Date.now() - 3_600_000 } }),
     "an hour ahead": taken({ call: { ...call, time: Date.now() + 3_600_000 } }),
     "another path": taken({ call: { ...signed(get(at("/find/file?query=b", directory)), call) } }),
@@ -62,8 +69,8 @@ test("only a call that is signed for this host, its life, this request and now",
 });
 
 test("a host key opens nothing but files, searches, git and terminals", { timeout: TIMEOUT_MS }, async () => {
-  const { one, ids, directory } = await openTwoHosts();
-  const call = { to: ids.one, from: ids.two };
+  const { one, directory } = await openTwoHosts();
+  const call = callTo(one);
   const json = { "content-type": "application/json" };
   const requests: readonly Sent[] = [
     ...["/v1/sessions", "/v1/sessions/s", "/v1/hosts", "/v1/trust", "/v1/events", "/metrics", "/v1/webhooks"].map(get),
@@ -97,8 +104,8 @@ test("a host key opens nothing but files, searches, git and terminals", { timeou
 test("a file of a prompt is kept for a host alone, and for a session of this host", {
   timeout: TIMEOUT_MS,
 }, async () => {
-  const { one, ids } = await openTwoHosts();
-  const call = { to: ids.one, from: ids.two };
+  const { one } = await openTwoHosts();
+  const call = callTo(one);
   const keep = (session: string): Sent => ({
     ...{ method: "POST", path: `/hosts/attachments/${session}?mime=text%2Fplain`, body: "hello" },
   });
@@ -116,15 +123,15 @@ test("a file of a prompt is kept for a host alone, and for a session of this hos
 });
 
 test("which rules hold in a folder is said to hosts alone", { timeout: TIMEOUT_MS }, async () => {
-  const { one, two, ids, directory } = await openTwoHosts();
+  const { one, two, directory } = await openTwoHosts();
   const body = JSON.stringify({ agent: "mock", directory });
   const request = { method: "POST", path: "/opencode/hosts/permission-rules", body };
-  expect(await send(one.url, request, { call: { to: ids.one } })).toMatchObject({ status: 200, body: "{}" });
+  expect(await send(one.url, request, { call: callTo(one) })).toMatchObject({ status: 200, body: "{}" });
   expect((await ask(one.url, { ...request, headers: token })).status).toBe(404);
   expect((await ask(one.url, { ...request, headers: {} })).status).toBe(401);
-  expect((await send(one.url, request, { call: { to: ids.one }, by: Buffer.alloc(32) })).status).toBe(401);
-  expect((await send(one.url, { ...request, body: "{}" }, { call: { to: ids.one } })).status).toBe(400);
-  expect((await send(two.url, request, { call: { to: ids.two } })).status).toBe(503);
+  expect((await send(one.url, request, { call: callTo(one), by: Buffer.alloc(32) })).status).toBe(401);
+  expect((await send(one.url, { ...request, body: "{}" }, { call: callTo(one) })).status).toBe(400);
+  expect((await send(two.url, request, { call: callTo(two) })).status).toBe(503);
 });
 
 test("what a false host hears is of no use to it", { timeout: TIMEOUT_MS }, async () => {
@@ -199,7 +206,7 @@ test("a call is never passed on again", { timeout: TIMEOUT_MS }, async () => {
   const { one, two, ids, directory } = await openTwoHosts({ hostUrl: stranger.url });
   // The second host is asked for the first one's folder: as a person it calls the first, as a host it refuses.
   const request = get(at("/find/file?query=a", directory));
-  const asked = await send(two.url, request, { call: { to: ids.two, from: ids.one } });
+  const asked = await send(two.url, request, { call: callTo(two) });
   expect(asked).toMatchObject({ status: 503, isProven: true, body: expect.stringContaining(ids.one) });
   expect(stranger.heard).toEqual([]);
   // A URL that leads back to the caller, and one that leads to itself.
