@@ -64,6 +64,12 @@ export async function readWithClients(
   }
 }
 
+/** Whether a turn is open at the end of a log. */
+export function hasOpenTurn(events: readonly UniversalEvent[]): boolean {
+  const count = (type: string): number => events.filter((event) => event.type === type).length;
+  return count("turn.started") !== count("turn.ended");
+}
+
 /** Changes the log's file while nobody has it open, and looks at what is served then. */
 export async function harm(
   remains: Remains,

@@ -8,7 +8,7 @@ import { setTimeout as after } from "node:timers/promises";
 import type { UniversalEvent } from "../../src/protocol/events.ts";
 import { ApiError, type Client, connect, type Session } from "../../src/sdk/index.ts";
 import { killIfAlive } from "../support/processes.ts";
-import { agentsOf, readWithClients, storedOf } from "./aftermath.ts";
+import { agentsOf, hasOpenTurn, readWithClients, storedOf } from "./aftermath.ts";
 import { promptFor } from "./agents/prompts.ts";
 import { checkClient, checkLog, checkPrompts, type Violation } from "./checks.ts";
 import { type FaultClient, openClient, openSleeper } from "./client.ts";
@@ -23,6 +23,8 @@ const SILENCE_MS = 4_000;
 const PATIENCE_MS = 120_000;
 const RETRY_MS = 100;
 const POLL_MS = 50;
+/** How often a session may begin a turn by itself, at most. */
+const SETTLES = 5;
 const MAX_PAUSE_MS = 4_000;
 
 export interface Soak {
@@ -170,8 +172,15 @@ async function untilIdle({ clients, acknowledged, session }: Life): Promise<void
   }
 }
 
-async function compare({ soak, name, clients, acknowledged, session }: Life): Promise<void> {
-  const events = (await persistently(() => readWithClients(session(), clients, PATIENCE_MS), {})) ?? [];
+async function compare(life: Life): Promise<void> {
+  const { soak, name, clients, acknowledged, session } = life;
+  const read = async () => (await persistently(() => readWithClients(session(), clients, PATIENCE_MS), {})) ?? [];
+  let events = await read();
+  // An agent may have begun a turn by itself after the last one.
+  for (let tries = 1; tries < SETTLES && hasOpenTurn(events); tries += 1) {
+    await untilIdle(life);
+    events = await read();
+  }
   const stored = storedOf(events);
   for (const [index, { received, cuts }] of clients.entries()) {
     soak.broken(...checkClient(`${name}, client ${index}`, received, stored));

@@ -8,6 +8,7 @@ import { killIfAlive } from "../support/processes.ts";
 import {
   agentsOf,
   harm,
+  hasOpenTurn,
   isLast,
   type Last,
   leave,
@@ -31,6 +32,8 @@ const SLOW_COMMIT_MS = 30;
 const RETRY_MS = 40;
 /** Sessions of a plan that have a client which never reads, and one that reads in another language. */
 const WATCHED = 3;
+/** How often a session may begin a turn by itself, at most. */
+const SETTLES = 5;
 /** How many sessions are made or asked about at once. */
 const BATCH = 20;
 
@@ -165,7 +168,7 @@ function openClients(world: World, plan: Plan): readonly Followed[] {
 
 async function compare(world: World, { name, clients, rendered }: Followed): Promise<readonly UniversalEvent[]> {
   const { found, acknowledged } = world;
-  const events = await readWithClients(world.client().session(name), clients);
+  const events = await readSettled(world, { name, clients });
   const log = storedOf(events);
   for (const [index, { received }] of clients.entries()) {
     found.push(...checkClient(`${name}, client ${index}`, received, log));
@@ -176,6 +179,21 @@ async function compare(world: World, { name, clients, rendered }: Followed): Pro
     found.push(...(await compareRendered(world.client().session(name), { cut: rendered, whole })));
   }
   return events;
+}
+
+/**
+ * The log of a session at rest. A turn may have begun by itself after all were idle: an agent that says twice that it
+ * is done has its second end taken for that of the next prompt, whose answer is then a turn without a prompt.
+ */
+async function readSettled(
+  world: World,
+  { name, clients }: Pick<Followed, "name" | "clients">,
+): Promise<readonly UniversalEvent[]> {
+  for (let tries = 1; ; tries += 1) {
+    const events = await readWithClients(world.client().session(name), clients);
+    if (tries === SETTLES || !hasOpenTurn(events)) return events;
+    world.found.push(...(await settle(world)));
+  }
 }
 
 async function perform(world: World, step: Exclude<Step, Last>): Promise<void> {
