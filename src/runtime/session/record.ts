@@ -9,10 +9,12 @@ import type { Append, EntryWriter, PromptChange, SessionSettings } from "../log/
 import type { Redactor } from "../redact.ts";
 import { summarise } from "./summary.ts";
 
-/** A checkpoint is made at every turn's end, and at the latest after this many events. */
+/** A checkpoint is made at a turn's end, and at the latest after this many events… */
 const CHECKPOINT_EVENTS = 5_000;
-/** …unless it is large (a long text is still open) and fewer than this many times its size were written since. */
-const CHECKPOINT_SHARE = 4;
+/** …unless the last one was large and fewer than so many times its size were written since: at an end, and before. */
+const SHARE_AT_END = 0.5;
+const SHARE_BEFORE = 4;
+const LARGE_CHECKPOINT = 8 * 1024;
 
 /** The native line at hand: what was parsed, and the text it was parsed from. */
 export interface Origin {
@@ -125,9 +127,9 @@ function note(noted: Noted, { event, state }: { event: UniversalEvent; state: Re
 
 function isDue(state: RecordState, turnEnded: boolean): boolean {
   if (state.eventsSinceCheckpoint === 0) return false;
-  if (turnEnded) return true;
-  const share = CHECKPOINT_SHARE * state.checkpointBytes;
-  return state.eventsSinceCheckpoint >= CHECKPOINT_EVENTS && state.bytesSinceCheckpoint >= share;
+  const { checkpointBytes, bytesSinceCheckpoint } = state;
+  if (turnEnded) return checkpointBytes < LARGE_CHECKPOINT || bytesSinceCheckpoint >= SHARE_AT_END * checkpointBytes;
+  return state.eventsSinceCheckpoint >= CHECKPOINT_EVENTS && bytesSinceCheckpoint >= SHARE_BEFORE * checkpointBytes;
 }
 
 function checkpoint(state: RecordState, snapshot: Snapshot) {
