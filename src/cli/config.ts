@@ -228,7 +228,7 @@ const forms: Readonly<Record<Key, Form>> = {
   telemetryAllow: "list",
 };
 const isKey = (name: string): name is Key => Object.hasOwn(forms, name);
-const keys: readonly Key[] = Object.keys(forms).filter(isKey);
+export const keys: readonly Key[] = Object.keys(forms).filter(isKey);
 
 const schema = () => import("./settings-schema.ts");
 
