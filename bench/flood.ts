@@ -227,12 +227,14 @@ interface FrancaFlood extends Round {
   readonly headers?: Readonly<Record<string, string>>;
   /** The host that clients are connected to, when it is not the session's own. */
   readonly through?: Program;
+  /** Tells sessions of one program apart. */
+  readonly lane?: string;
 }
 
 export async function floodFranca(franca: Program, flood: FrancaFlood): Promise<Run> {
-  const { clients, round, agent, surface, headers = {}, through = franca } = flood;
+  const { clients, round, agent, surface, headers = {}, through = franca, lane = "" } = flood;
   // One session for all rounds: the relay's agent too is the same process in all of them, and as warm.
-  const name = `/v1/sessions/${surface}-${agent}-${clients}`;
+  const name = `/v1/sessions/${surface}-${agent}-${clients}${lane}`;
   const path = franca.url + name;
   if (round === 0) await post(path, { agent, directory: process.cwd() }, headers);
   const before = await idleAt(path, headers);

@@ -8,7 +8,7 @@ import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { claudeLines, floodFranca, floodRelay, type Round, type Run } from "./flood.ts";
-import { idleAt, openStream, post, send } from "./http.ts";
+import { idleAt, openStream, post } from "./http.ts";
 import {
   atLeast,
   atMost,
@@ -31,7 +31,7 @@ const TAKEOVERS = 3;
 /** Sessions that flood at once, each with a client of its own. */
 const SESSIONS = 50;
 const DELTAS_EACH = 400;
-/** As by default: fifty agents inside of one process leave it little time. */
+/** As by default: a host that floods has little time to renew, and how soon it is replaced is measured apart. */
 const BUSY_LEASE_MS = 15_000;
 const TOKEN = "the-token-of-the-bench";
 const headers = { authorization: `Bearer ${TOKEN}` };
@@ -112,20 +112,27 @@ async function startHost({ server }: Server, { leaseMs = LEASE_MS } = {}): Promi
 type Name = "bare relay" | "SQLite" | "Postgres, the session's host" | "Postgres, another host";
 
 async function floods(postgres: Server, { clients, rounds }: { clients: number; rounds: number }): Promise<Result[]> {
-  const owner = await startHost(postgres);
-  const [other, sqlite, relay] = await Promise.all([startHost(postgres), startFranca(), startRelay("claude")]);
+  const owner = await startHost(postgres, { leaseMs: BUSY_LEASE_MS });
+  const [other, sqlite, relay] = await Promise.all([
+    startHost(postgres, { leaseMs: BUSY_LEASE_MS }),
+    startFranca(),
+    startRelay("claude"),
+  ]);
   const flood = { agent: "claude", surface: "universal" } as const;
   const lanes: readonly [Name, (round: Round) => Promise<Run>][] = [
     ["bare relay", (round) => floodRelay(relay, round, claudeLines)],
     ["SQLite", (round) => floodFranca(sqlite, { ...round, ...flood })],
     ["Postgres, the session's host", (round) => floodFranca(owner, { ...round, ...flood, headers })],
-    ["Postgres, another host", (round) => floodFranca(owner, { ...round, ...flood, headers, through: other })],
+    [
+      "Postgres, another host",
+      (round) => floodFranca(owner, { ...round, ...flood, headers, through: other, lane: "-there" }),
+    ],
   ];
   const runs = new Map<Name, Run[]>(lanes.map(([name]) => [name, []]));
   try {
     for (let round = 0; round < rounds + WARM_UP; round += 1) {
-      for (const [at, [name, run]] of lanes.entries()) {
-        const done = await run({ clients, round: round * lanes.length + at });
+      for (const [name, run] of lanes) {
+        const done = await run({ clients, round });
         if (round >= WARM_UP) runs.get(name)?.push(done);
       }
     }
@@ -200,7 +207,7 @@ interface ManyOptions {
 async function floodMany({ name, owner, through, headers: own }: ManyOptions): Promise<Many> {
   const paths = Array.from({ length: SESSIONS }, (_, at) => `/v1/sessions/${name}-${at}`);
   const env = { FRANCA_MOCK_DELAY_MS: "0" };
-  for (const path of paths) await post(owner.url + path, { agent: "mock", directory: process.cwd(), env }, own);
+  await Promise.all(paths.map((path) => post(owner.url + path, { agent: "mock", directory: process.cwd(), env }, own)));
   let heard = 0;
   const started = performance.now();
   const streams = await Promise.all(
@@ -218,7 +225,6 @@ async function floodMany({ name, owner, through, headers: own }: ManyOptions): P
   );
   const seconds = (performance.now() - started) / 1000;
   for (const stream of streams) stream.close();
-  for (const path of paths) await send("DELETE", owner.url + path, undefined, own);
   return { rate: heard / seconds, lost: SESSIONS * DELTAS_EACH - heard };
 }
 
