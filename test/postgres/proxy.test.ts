@@ -1,4 +1,4 @@
-/** The hosts of deploy/compose.yaml behind its proxy: the same variables, the same configuration of nginx, no containers. */
+/** The hosts of deploy/compose.yaml behind its proxy: the same variables and the same configuration, no containers. */
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
