@@ -18,6 +18,8 @@ export const keptInputs = (target: string): Buffer[] => (readCorpus()[target] ??
 export function saveInputs(target: string, inputs: readonly Buffer[]): void {
   const texts = inputs.map((input) => input.toString("utf8")).filter((text) => text.length <= MOST_LENGTH);
   const kept = texts.filter((text) => !text.includes("\ufffd")).slice(-MOST_INPUTS);
-  const all = Object.entries({ ...readCorpus(), [target]: kept }).sort(([one], [other]) => (one < other ? -1 : 1));
+  const all = Object.entries({ ...readCorpus(), [target]: kept })
+    .filter(([, some]) => some.length > 0)
+    .sort(([one], [other]) => (one < other ? -1 : 1));
   writeFileSync(file, `${JSON.stringify(Object.fromEntries(all), null, 2)}\n`);
 }
