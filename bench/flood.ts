@@ -206,6 +206,7 @@ export function floodRelay(relay: Program, { clients }: Round, { mark, end, ask 
   return measure({ clients, program: relay, url: relay.url, mark, end, begin });
 }
 
+/** It repeats a session's past to each client: a new session for each round. */
 function floodPeer(peer: Peer, { clients, round }: Round): Promise<Run> {
   return peer.open(`${clients}-${round}`).then(({ url, headers, prompt }) =>
     measure({
