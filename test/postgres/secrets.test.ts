@@ -145,7 +145,8 @@ test("after a restart the host has the values; one that takes over uses its own,
 }, async () => {
   const url = await databaseUrl(temporaryFolder());
   const [homeOne, homeTwo] = [homeOf("one"), homeOf("two")];
-  const args = ["--lease-ms", "3000", "--take-over"];
+  // So long that a busy machine does not lose it.
+  const args = ["--lease-ms", "10000", "--take-over"];
   const env = { one: installAgent(homeOne), two: installAgent(homeTwo) };
   let one = await startHost(url, { home: homeOne, args, env: env.one });
   const directory = temporaryFolder();
