@@ -271,10 +271,10 @@ function bytesOf(frame: Frame, { form, directory, ids, generation }: Wanted): Bu
   if (known !== undefined) return known;
   let text = "";
   for (const one of frame.rendered) {
-    const { at } = one;
+    const { index } = one;
     const events = eventsIn(one, generation);
     for (let count = 0; count < events.length; count += 1) {
-      if (at !== "" && ids) text += `id: ${at}.${count}\n`;
+      if (index !== null && ids) text += `id: ${frame.position}.${index}.${count}\n`;
       text += `data: ${form(events[count] ?? "", frame)}\n\n`;
     }
   }
@@ -288,9 +288,10 @@ function bytesOf(frame: Frame, { form, directory, ids, generation }: Wanted): Bu
 const eventsIn = ({ events, next }: FrameEvents, generation: Generation): readonly string[] =>
   generation === "next" ? (next ?? []) : events;
 
-function lastOf({ rendered }: Frame, { generation }: Wanted): string | null {
+function lastOf({ position, rendered }: Frame, { generation }: Wanted): string | null {
   const last = rendered.at(-1);
-  return last === undefined || last.at === "" ? null : `${last.at}.${eventsIn(last, generation).length - 1}`;
+  if (last === undefined || last.index === null) return null;
+  return `${position}.${last.index}.${eventsIn(last, generation).length - 1}`;
 }
 
 function lastEventId({ incoming }: StreamCall): string | null {

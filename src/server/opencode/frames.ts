@@ -11,8 +11,8 @@ import { type NextEvent, nextEvents } from "./next-events.ts";
 
 /** What one universal event is to OpenCode's clients, encoded once. */
 export interface FrameEvents {
-  /** Where the log has it: `<position>.<index>`; empty for what is not in the log. */
-  readonly at: string;
+  /** Which event of its group it is; null for what is not in the log. */
+  readonly index: number | null;
   readonly events: readonly string[];
   /** The same for clients of the newer API; null where nobody wanted it when it was rendered. */
   readonly next: readonly string[] | null;

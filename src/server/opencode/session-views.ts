@@ -13,7 +13,7 @@ import type { Logger } from "../../runtime/logger.ts";
 import type { Sessions } from "../../runtime/session/contract.ts";
 import { allSessions } from "../../runtime/session/every-session.ts";
 import { openCodeDialect } from "../rendering/dialects.ts";
-import type { Dialect, Rendered } from "../rendering/rendering.ts";
+import type { Dialect } from "../rendering/rendering.ts";
 import { openRenderings, type Renderings } from "../rendering/renderings.ts";
 import { openRing, type Ring } from "../rendering/ring.ts";
 import { openTimeSlices } from "../rendering/time-slices.ts";
@@ -118,7 +118,7 @@ export function openSessionViews(options: SessionViewsOptions): SessionViews {
     position: () => state.position,
     announce: (json, { directory }) => {
       const next = [announcedNext(json, directory)];
-      publish(state, { directory, rendered: [{ at: "", events: [json], next }] });
+      publish(state, { directory, rendered: [{ index: null, events: [json], next }] });
     },
     remove: (view) => remove(state, view),
     onEvent: (subscriber) => {
@@ -197,15 +197,8 @@ async function take(state: State, group: EventGroup): Promise<void> {
     : await loadUnlessGone(state, group.session);
   if (view === null) return;
   const isBehind = view.now.sequence >= group.first;
-  const own = renderInto(state, view, events);
-  const all = isBehind ? await catchUpWith(state, { view, group }) : own;
-  const rendered: FrameEvents[] = [];
-  const jsonOf = eventWriter();
-  for (const { event, out, next } of all) {
-    if (out.length === 0) continue;
-    const at = `${group.position}.${event.sequence - group.first}`;
-    rendered.push({ at, events: out.map((one) => jsonOf(one)), next });
-  }
+  const own = renderInto(state, view, { group, events });
+  const rendered = isBehind ? await catchUpWith(state, { view, group }) : own;
   view.now.unsaved.bytes += group.size;
   state.position = group.position;
   if (rendered.length > 0) publish(state, { directory: view.now.state.directory, rendered });
@@ -225,20 +218,24 @@ function beginsHere(
   return created !== Date.parse(events[0]?.time ?? "");
 }
 
-interface RenderedTwice extends Rendered<OpenCodeEvent>, Pick<FrameEvents, "next"> {}
-
-function renderInto(state: State, view: SessionView, events: readonly UniversalEvent[]): readonly RenderedTwice[] {
-  const rendered: RenderedTwice[] = [];
-  const group = renderGroup(view.now);
+function renderInto(
+  state: State,
+  view: SessionView,
+  { group, events }: { group: EventGroup; events: readonly UniversalEvent[] },
+): readonly FrameEvents[] {
+  const rendered: FrameEvents[] = [];
+  const { render, settle } = renderGroup(view.now);
+  const jsonOf = eventWriter();
   for (const event of events) {
     if (event.sequence <= view.now.sequence) continue;
-    const out = group.render(event);
+    const out = render(event);
+    if (out.length === 0) continue;
     for (const one of out) nameChildren(state, { view, event: one });
     const isWanted = state.nextClients > 0;
     const next = isWanted ? nextEvents(view.now.state, event, out).map((one) => JSON.stringify(one)) : null;
-    rendered.push({ event, out, next });
+    rendered.push({ index: event.sequence - group.first, events: out.map(jsonOf), next });
   }
-  group.settle();
+  settle();
   return rendered;
 }
 
@@ -249,10 +246,13 @@ function renderInto(state: State, view: SessionView, events: readonly UniversalE
 async function catchUpWith(
   { behind }: State,
   { view, group }: { view: SessionView; group: EventGroup },
-): Promise<readonly RenderedTwice[]> {
+): Promise<readonly FrameEvents[]> {
   const rendered = await behind.render(group);
   if (group.last >= view.now.sequence) behind.close(group.session);
-  return rendered.map((one) => ({ ...one, next: null }));
+  const jsonOf = eventWriter();
+  return rendered
+    .filter(({ out }) => out.length > 0)
+    .map(({ event, out }) => ({ index: event.sequence - group.first, events: out.map(jsonOf), next: null }));
 }
 
 /** A session may be deleted before its last events are rendered. */
