@@ -68,7 +68,7 @@ test.skipIf(!hasNginx)(
   },
   async () => {
     const database = await databaseUrl(temporaryFolder());
-    const env = { FRANCA_TAKE_OVER: "true", FRANCA_LEASE_MS: "3000" };
+    const env = { FRANCA_TAKE_OVER: "true", FRANCA_LEASE_MS: "10000" };
     const hosts = await Promise.all(NAMES.map((name) => startHost(database, { home: homeOf(name), env })));
     const client = connect({ url: await startProxy(hosts), token: TOKEN });
     const directory = temporaryFolder();
