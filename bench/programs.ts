@@ -74,11 +74,16 @@ export async function addressOf(child: ChildProcess): Promise<string> {
   throw new Error("The program ended before it listened.");
 }
 
+/** Not every program hears the first signal. */
+const STOP_MS = 5_000;
+
 export async function stop(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null) return;
   const ended = once(child, "exit");
   child.kill("SIGTERM");
+  const late = setTimeout(() => child.kill("SIGKILL"), STOP_MS);
   await ended;
+  clearTimeout(late);
 }
 
 /** Seconds of processor time so far, of all its threads; null where the system does not tell. */
