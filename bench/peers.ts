@@ -4,14 +4,16 @@
  */
 import { spawn, spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { get } from "node:http";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { post, send } from "./http.ts";
+import { post } from "./http.ts";
 import { type Program, stop } from "./programs.ts";
 
 const PACKAGES = ["@sandbox-agent/cli@0.4.2", "opencode-ai@1.18.33"];
 const READY_MS = 120_000;
+const ANSWER_MS = 1_000;
 
 export interface Peers {
   readonly sandboxAgent: string | null;
@@ -105,11 +107,16 @@ async function startPeer(
   return { url, pid: child.pid ?? 0, stop: ended };
 }
 
+/** A request that comes too early may never be answered. */
 const isReady = (url: string): Promise<boolean> =>
-  send("GET", url).then(
-    () => true,
-    () => false,
-  );
+  new Promise((resolve) => {
+    const request = get(url, { agent: false, timeout: ANSWER_MS }, (response) => {
+      response.resume();
+      resolve((response.statusCode ?? 500) < 400);
+    });
+    request.on("timeout", () => request.destroy());
+    request.on("error", () => resolve(false));
+  });
 
 function freePort(): Promise<number> {
   return new Promise((resolve) => {
