@@ -9,6 +9,7 @@ import { keys, variableOf } from "../../src/cli/config.ts";
 import { connect } from "../../src/sdk/index.ts";
 import { temporaryFolder } from "../support/folders.ts";
 import { databaseUrl, type Host, homeOf, killHost, startHost, TOKEN } from "../support/postgres-hosts.ts";
+import { describeNeeding } from "../support/requires.ts";
 import { root } from "../support/transcripts.ts";
 
 const TIMEOUT_MS = 120_000;
@@ -61,12 +62,8 @@ async function startProxy(hosts: readonly Host[]): Promise<string> {
   return url;
 }
 
-test.skipIf(!hasNginx)(
-  "three hosts behind nginx: streams pass as they come, and a host that dies is not missed",
-  {
-    timeout: TIMEOUT_MS,
-  },
-  async () => {
+describeNeeding("three hosts behind nginx", { missing: hasNginx ? null : "nginx was not found" }, () => {
+  test("streams pass as they come, and a host that dies is not missed", { timeout: TIMEOUT_MS }, async () => {
     const database = await databaseUrl(temporaryFolder());
     const env = { FRANCA_TAKE_OVER: "true", FRANCA_LEASE_MS: "10000" };
     const hosts = await Promise.all(NAMES.map((name) => startHost(database, { home: homeOf(name), env })));
@@ -84,5 +81,5 @@ test.skipIf(!hasNginx)(
     const run = async (): Promise<string> => session.run("echo still there").then(({ text }) => text, String);
     await expect.poll(run, wait).toBe("still there");
     expect((await session.get()).placement?.host).not.toBe(owner);
-  },
-);
+  });
+});
