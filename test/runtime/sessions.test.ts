@@ -64,6 +64,22 @@ describe.each(["memory", "sqlite"] as const)("sessions on the %s log", (store) =
     expect(prompts).toEqual([first.promptId, second.promptId]);
   });
 
+  test("a queue is bounded; what it has is given again, and there is room when one was dropped", async () => {
+    await sessions.prompt(id, { text: "ask" });
+    const waiting = [];
+    for (let index = 0; index < 100; index += 1) {
+      waiting.push(await sessions.prompt(id, { text: `echo ${index}`, idempotencyKey: `k${index}` }));
+    }
+    const full = { text: "echo more", idempotencyKey: "more" };
+    await expect(sessions.prompt(id, full)).rejects.toMatchObject({ code: "session_busy" });
+    const [first] = waiting;
+    expect(await sessions.prompt(id, { text: "echo 0", idempotencyKey: "k0" })).toEqual({ ...first, fresh: false });
+    if (first === undefined) throw new Error("There is one.");
+    await sessions.dropQueued(id, first.promptId);
+    expect(await sessions.prompt(id, full)).toMatchObject({ fresh: true });
+    expect((await sessions.get(id)).queue).toHaveLength(100);
+  });
+
   test("what a caller gets wrong is refused with a code", async () => {
     const unknown = session("nobody");
     await expect(sessions.get(unknown)).rejects.toMatchObject({ code: "session_not_found" });

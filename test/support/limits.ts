@@ -40,6 +40,7 @@ const tables: readonly (readonly [string, readonly Limit[]])[] = [
       ),
       ms("an agent has to obey an abort before it is stopped", "core/input.ts abortMs"),
       ms("plugins have to answer at a turn's end", "core/input.ts SETTLE_MS"),
+      count("prompts that wait in a session (409)", "runtime/session/prompt.ts QUEUED_PROMPTS"),
       count("continuations per prompt, by default", "core/governor.ts DEFAULT_CONTINUATIONS", "`finishTodos`"),
       count("continuations per prompt, at most", "core/governor.ts CONTINUATIONS_CAP"),
     ],

@@ -14,6 +14,9 @@ import { cannot, refuseEnded, whoCan } from "./refusals.ts";
 import { finishRevert } from "./rewind.ts";
 import type { Runtime } from "./runtime.ts";
 
+/** Every change of the queue is an event that lists it, so what waits must not grow without bound. */
+const QUEUED_PROMPTS = 100;
+
 export async function prompt(runtime: Runtime, open: OpenSession, request: PromptRequest): Promise<PromptReceipt> {
   refuseEnded(open);
   refuseMissingKeys(runtime, open);
@@ -33,7 +36,10 @@ export async function prompt(runtime: Runtime, open: OpenSession, request: Promp
   const receipt = { promptId: stored.prompt.prompt_id, fresh, sequence: stored.sequence };
   if (!fresh) return receipt;
   const refusal = await open.writer
-    .command({ type: "prompt", prompt: asked, delivery }, () => refuseEnded(open))
+    .command({ type: "prompt", prompt: asked, delivery }, () => {
+      refuseEnded(open);
+      refuseFull(open);
+    })
     .then(
       () => null,
       (error: unknown) => error,
@@ -44,6 +50,12 @@ export async function prompt(runtime: Runtime, open: OpenSession, request: Promp
   if (runtime.closed && runtime.options.role === "daemon" && hasCode(refusal, "internal")) return receipt;
   await runtime.log.dropPrompt(open.id, asked.prompt_id);
   throw refusal;
+}
+
+function refuseFull({ id, session }: OpenSession): void {
+  if (session.snapshot().queue.length < QUEUED_PROMPTS) return;
+  const why = `Session ${id} has ${QUEUED_PROMPTS} prompts waiting already: wait until some have run, or drop some.`;
+  throw new ApiError("session_busy", why);
 }
 
 type Prompted = Pick<OpenSession, "adapter" | "settings">;
