@@ -19,7 +19,8 @@ export function writeSdkPackage({ dist, types }) {
   for (const [name, built] of Object.entries(FILES)) copyFileSync(join(dist, built), join(sdkFolder, name));
   writeFileSync(join(sdkFolder, TYPES), types);
   writeFileSync(join(sdkFolder, MODULE_TYPES), 'export * from "./index.js";\n');
-  writeFileSync(join(sdkFolder, "package.json"), `${JSON.stringify(manifest(franca), null, 2)}\n`);
+  // On one line: the package has a size to keep.
+  writeFileSync(join(sdkFolder, "package.json"), `${JSON.stringify(manifest(franca))}\n`);
   writeFileSync(join(sdkFolder, "README.md"), readme(franca));
 }
 
