@@ -138,12 +138,21 @@ test("a file that is cut at any page is served as far as it goes, or refused in 
   expect(opened).toBeGreaterThan(bytes.length / PAGE_BYTES - 9);
 });
 
+/** From the middle on: a page may be free, or belong to one large text, whose damage is noticed when it is read. */
+async function salvaged(before: number) {
+  const pages = bytes.length / PAGE_BYTES;
+  for (let page = Math.floor(pages / 2); page <= pages; page += 1) {
+    const folder = overwrite(page, (content) => content.fill(0));
+    expect(await withLog(folder, async (log) => log.position())).toBeGreaterThanOrEqual(before);
+    const reports = salvagesIn(folder);
+    if (reports.length > 0) return { folder, reports };
+  }
+  throw new Error("None of these pages is missed.");
+}
+
 test("what was salvaged goes on: numbers are not given again, and it is named once", async () => {
-  // The last page with events of a session.
-  const folder = overwrite(Math.floor(bytes.length / PAGE_BYTES / 2), (page) => page.fill(0));
   const before = await withLog(original, async (log) => log.position());
-  expect(await withLog(folder, async (log) => log.position())).toBeGreaterThanOrEqual(before);
-  const reports = salvagesIn(folder);
+  const { folder, reports } = await salvaged(before);
   const sessions = await open(folder);
   await turn(sessions, session("two"), "echo again");
   await sessions.close();
