@@ -24,6 +24,13 @@ test(`no promise is broken in ${SEEDS} lives that were drawn`, { timeout: 600_00
   expect(await broken(Array.from({ length: SEEDS }, (_, index) => drawPlan(index + 1)))).toEqual([]);
 });
 
+/** 909: a queued prompt whose turn had ended before its session was open again was run twice. */
+const FOUND = [909];
+
+test("nor in those that broke one before", async () => {
+  expect(await broken(FOUND.map(drawPlan))).toEqual([]);
+});
+
 test("the same seed gives the same life, to the last byte", async () => {
   const lives = [];
   for (const seed of [3, 3, 4]) lives.push((await simulate(drawPlan(seed))).fingerprint());

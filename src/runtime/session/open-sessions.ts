@@ -88,7 +88,9 @@ async function load(table: OpenSessions, id: SessionId, { runQueue, lost }: Open
     }
   };
   if (queued.length > 0) await runtime.spending.inform(open);
-  if (snapshot.turn !== null) feedQueue();
+  // Asked once: the snapshot goes on with the session, and a turn that was open may have ended when we come to the end.
+  const wasOpen = snapshot.turn !== null;
+  if (wasOpen) feedQueue();
   try {
     if (lost !== undefined) await open.writer.submit({ type: "disconnected", exit: lost });
     else if (isUnfinished(snapshot)) await open.writer.submit({ type: "restarted" });
@@ -100,7 +102,7 @@ async function load(table: OpenSessions, id: SessionId, { runQueue, lost }: Open
   if (cluster !== null && record.home !== cluster.self) {
     open.writer.feed({ type: "placed", placement: await cluster.placement(id) });
   }
-  if (snapshot.turn === null) feedQueue();
+  if (!wasOpen) feedQueue();
   watchIdle(table, open);
   return open;
 }
