@@ -18,7 +18,12 @@ export function send(method: string, url: string, body?: object | string, header
         (response.statusCode ?? 500) < 400 ? resolve(text) : reject(new Error(`${method} ${url}: ${text}`)),
       );
     });
-    outgoing.on("error", reject);
+    // A server ends connections that nobody uses, sometimes just when one is used again: then nothing was read.
+    outgoing.on("error", (error) => {
+      const isStale = outgoing.reusedSocket && "code" in error && error.code === "ECONNRESET";
+      if (isStale) resolve(send(method, url, body, headers));
+      else reject(error);
+    });
     outgoing.setHeader("content-type", "application/json");
     outgoing.end(body === undefined || typeof body === "string" ? body : JSON.stringify(body));
   });
