@@ -6,19 +6,11 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { startDaemon, type TestDaemon } from "../support/daemon.ts";
-import { openTui, submit } from "../support/opencode-tui.ts";
+import { missing, openTui, program, submit } from "../support/opencode-tui.ts";
 import { redDot } from "../support/pictures.ts";
 import { describeNeeding } from "../support/requires.ts";
-import { hasTmux } from "../support/terminal.ts";
 
 const START_MS = 60_000;
-const program = process.env.FRANCA_TEST_OPENCODE ?? "";
-const missing =
-  program === ""
-    ? "opencode not named; run: npm run test:agents -- opencode"
-    : hasTmux()
-      ? null
-      : "tmux is not installed";
 
 async function tuiOn(daemon: TestDaemon, more: readonly string[] = []) {
   const terminal = openTui({ program, url: daemon.url, directory: daemon.directory, more });

@@ -8,17 +8,8 @@ import { expect, test } from "vitest";
 import { calls, says } from "../support/opencode-lab.ts";
 import { besideNative } from "../support/opencode-native.ts";
 import { text } from "../support/opencode-surface.ts";
-import { openTui } from "../support/opencode-tui.ts";
+import { missing, openTui, program } from "../support/opencode-tui.ts";
 import { describeNeeding } from "../support/requires.ts";
-import { hasTmux } from "../support/terminal.ts";
-
-const program = process.env.FRANCA_TEST_OPENCODE ?? "";
-const missing =
-  program === ""
-    ? "opencode not named; run: npm run test:agents -- opencode"
-    : hasTmux()
-      ? null
-      : "tmux is not installed";
 
 describeNeeding("the TUI on the OpenCode agent", { missing }, () => {
   test("/undo takes a prompt and its changes back, /redo brings them back", async () => {

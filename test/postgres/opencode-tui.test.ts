@@ -9,21 +9,13 @@ import { openCodeSessionId } from "../../src/projections/opencode/index.ts";
 import { sessionId } from "../../src/protocol/ids.ts";
 import { temporaryFolder } from "../support/folders.ts";
 import { openStranger, openTwoHosts, passOn } from "../support/host-calls.ts";
-import { openTui, submit } from "../support/opencode-tui.ts";
+import { missing, openTui, program, submit } from "../support/opencode-tui.ts";
 import { redDot } from "../support/pictures.ts";
 import { TOKEN } from "../support/postgres-hosts.ts";
 import { describeNeeding } from "../support/requires.ts";
-import { hasTmux } from "../support/terminal.ts";
 
 const START_MS = 60_000;
 const FLOW_MS = 180_000;
-const program = process.env.FRANCA_TEST_OPENCODE ?? "";
-const missing =
-  program === ""
-    ? "OpenCode was not found; `node scripts/tools.js opencode` installs it"
-    : hasTmux()
-      ? null
-      : "tmux is not installed";
 
 describeNeeding("OpenCode's TUI on another host", { missing }, () => {
   test("a prompt, its answer, permissions, a mentioned file, a picture, a new session", {

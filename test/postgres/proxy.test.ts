@@ -1,13 +1,12 @@
 /** The hosts of deploy/compose.yaml behind its proxy: the same variables and the same configuration, no containers. */
 import { spawn, spawnSync } from "node:child_process";
-import { once } from "node:events";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { keys, variableOf } from "../../src/cli/config.ts";
 import { connect } from "../../src/sdk/index.ts";
 import { temporaryFolder } from "../support/folders.ts";
+import { freePort } from "../support/free-port.ts";
 import { databaseUrl, type Host, homeOf, killHost, startHost, TOKEN } from "../support/postgres-hosts.ts";
 import { describeNeeding } from "../support/requires.ts";
 import { root } from "../support/transcripts.ts";
@@ -27,15 +26,6 @@ test("the compose file names settings that exist, and its proxy the hosts that i
   expect([...configured.matchAll(/server (\w+):7717/g)].map(([, name]) => name)).toEqual(NAMES);
   for (const name of NAMES) expect(composed).toContain(`FRANCA_HOST_URL: "http://${name}:7717"`);
 });
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  server.close();
-  await once(server, "close");
-  return typeof address === "object" && address !== null ? address.port : 0;
-}
 
 /** As the container's nginx includes it, with the addresses of these hosts. */
 async function startProxy(hosts: readonly Host[]): Promise<string> {

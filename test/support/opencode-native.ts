@@ -12,6 +12,7 @@ import type { ScriptTurn } from "../../src/model-server/script.ts";
 import type { ModelServer } from "../../src/model-server/serve.ts";
 import { startDaemon, type TestDaemon } from "./daemon.ts";
 import { temporaryFolder } from "./folders.ts";
+import { freePort } from "./free-port.ts";
 import { type Api, openCodeApi } from "./opencode-client.ts";
 import { opencodeEnvironment, opencodeScript } from "./opencode-trial.ts";
 
@@ -95,20 +96,11 @@ function repository(directory: string): string {
   return directory;
 }
 
-/** Asked for port 0, OpenCode takes its favourite one, to which this process may still have kept connections. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  server.close();
-  await once(server, "close");
-  return address !== null && typeof address === "object" ? address.port : 0;
-}
-
 async function startNative(
   program: string,
   { environment, directory }: { environment: Readonly<Record<string, string>>; directory: string },
 ): Promise<string> {
+  // Asked for port 0, OpenCode takes its favourite one, to which this process may still have kept connections.
   const child = spawn(program, ["serve", "--port", String(await freePort()), "--hostname", "127.0.0.1"], {
     env: { PATH: process.env.PATH ?? "", ...environment },
     cwd: directory,

@@ -5,21 +5,12 @@
 import { test } from "vitest";
 import { startDaemon, type TestDaemon } from "./daemon.ts";
 import { openCodeApi } from "./opencode-client.ts";
-import { openTui, submit } from "./opencode-tui.ts";
+import { missing, openTui, program, submit } from "./opencode-tui.ts";
 import { describeNeeding } from "./requires.ts";
-import { hasTmux, type Terminal } from "./terminal.ts";
+import type { Terminal } from "./terminal.ts";
 
 const FLOW_MS = 120_000;
 const START_MS = 60_000;
-
-const program = process.env.FRANCA_TEST_OPENCODE ?? "";
-
-const missing =
-  program === ""
-    ? "OpenCode was not found; `npm run test:agents -- opencode` installs it, and `npm test` uses it then"
-    : hasTmux()
-      ? null
-      : "tmux is not installed";
 
 export const describeTui = (): void =>
   describeNeeding("OpenCode's TUI on the mock", { missing }, () => {

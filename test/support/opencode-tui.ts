@@ -1,8 +1,19 @@
 /** OpenCode's own TUI in a terminal, with folders of its own: no login, no plugin and no network is in play. */
 import { join } from "node:path";
 import { temporaryFolder } from "./folders.ts";
-import { openTerminal, type Terminal } from "./terminal.ts";
+import { hasTmux, openTerminal, type Terminal } from "./terminal.ts";
 import { root } from "./transcripts.ts";
+
+/** OpenCode's, where it was found or named. */
+export const program = process.env.FRANCA_TEST_OPENCODE ?? "";
+
+/** What a test with its TUI lacks here. */
+export const missing =
+  program === ""
+    ? "OpenCode was not found; `node scripts/tools.js opencode` installs it, and the suites use it then"
+    : hasTmux()
+      ? null
+      : "tmux is not installed";
 
 export function openCodeEnvironment(): Record<string, string> {
   const home = temporaryFolder();
