@@ -51,9 +51,7 @@ const nodeBuild = {
   platform: "node",
   splitting: true,
   chunkNames: "chunks/[name]-[hash]",
-  minifySyntax: true,
-  minifyWhitespace: true,
-  minifyIdentifiers: true,
+  minify: true,
   external,
   // V8 keeps the text of each file, with two bytes a letter if it holds any beyond Latin-1.
   charset: "ascii",
@@ -65,8 +63,7 @@ const nodeBuild = {
 const guardBuild = {
   ...shared,
   platform: "node",
-  minifySyntax: true,
-  minifyWhitespace: true,
+  minify: true,
   entryPoints: entries({
     guard: "src/runtime/guard/program.ts",
     "checkpoint-worker": "src/runtime/log/sqlite/checkpoint-worker.ts",
