@@ -13,9 +13,8 @@ import {
   Share,
   SlashCommand,
   Todo,
-  UniversalEvent,
   UsageTotal,
-} from "./events.ts";
+} from "./event-parts.ts";
 import { Item } from "./items.ts";
 import { Placement, WantedPlacement } from "./placement.ts";
 import { Worktree, WorktreeRequest } from "./workspaces.ts";
@@ -349,8 +348,9 @@ export const NativeLine = z.object({
 });
 export type NativeLine = z.infer<typeof NativeLine>;
 
-export const EventPage = z.object({ events: z.array(UniversalEvent).readonly(), hasMore: z.boolean() });
-export type EventPage = z.infer<typeof EventPage>;
+/** Its schema is with the events, which a daemon does not load. */
+export type { EventPage } from "./events.ts";
+
 export const NativePage = z.object({ lines: z.array(NativeLine).readonly(), hasMore: z.boolean() });
 export type NativePage = z.infer<typeof NativePage>;
 

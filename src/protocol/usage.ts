@@ -1,7 +1,7 @@
 /** Usage reports and prices, as the API and the command line show them. */
 import * as z from "zod";
 import { Price } from "./budget.ts";
-import { UsageTotal } from "./events.ts";
+import { UsageTotal } from "./event-parts.ts";
 
 export const UsageBy = z.enum(["day", "agent", "model", "folder"]);
 export type UsageBy = z.infer<typeof UsageBy>;

@@ -1,5 +1,7 @@
 /** What the edges print: a dotted past-tense event name and fields, written by Pino, which is loaded on first use. */
 import { createRequire } from "node:module";
+import type { Logger as PinoLogger } from "pino";
+import { defined } from "../core/defined.ts";
 import type { Redactor } from "./redact.ts";
 
 export interface Logger {
@@ -24,13 +26,22 @@ export interface LoggerOptions {
 
 export function openLogger({ level, redactor, destination }: LoggerOptions): Logger {
   if (level === "silent") return silentLogger;
-  const pino: typeof import("pino") = createRequire(import.meta.url)("pino");
-  const logger = pino.pino({ level, base: null }, destination ?? pino.pino.destination({ dest: 2, sync: true }));
-  const write = (severity: Severity) => (event: string, fields: object) => logger[severity](fields, event);
+  let logger: PinoLogger | null = null;
+  const write = (severity: Severity) => (event: string, fields: object) => {
+    logger ??= openPino({ level, ...defined({ destination }) });
+    logger[severity](fields, event);
+  };
   const all = redacting(forEach(write), redactor);
   // What is not printed costs nothing.
-  const at = (severity: Severity): Logger[Severity] => (logger.isLevelEnabled(severity) ? all[severity] : ignore);
+  const at = (severity: Severity): Logger[Severity] =>
+    severities.indexOf(severity) >= severities.indexOf(level) ? all[severity] : ignore;
   return { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
+}
+
+/** By the first line that is printed: most daemons print none, and Pino takes a megabyte. */
+function openPino({ level, destination }: Pick<LoggerOptions, "level" | "destination">): PinoLogger {
+  const { pino }: typeof import("pino") = createRequire(import.meta.url)("pino");
+  return pino({ level, base: null }, destination ?? pino.destination({ dest: 2, sync: true }));
 }
 
 /** Whether such lines are printed at all. */
@@ -41,6 +52,8 @@ export const redacting = (logger: Logger, redactor: Redactor): Logger =>
   forEach((severity) => (event, fields) => logger[severity](event, redactFields(redactor, fields)));
 
 type Severity = keyof Logger;
+
+const severities: readonly LogLevel[] = ["debug", "info", "warn", "error"];
 
 function forEach(make: (severity: Severity) => (event: string, fields: object) => void): Logger {
   const say = (severity: Severity): Logger[Severity] => {

@@ -1,5 +1,6 @@
 /** What each field of the API's bodies means. */
 import type * as z from "zod";
+import type { EventPage } from "../events.ts";
 import type * as resources from "../resources.ts";
 import type { Fields } from "./fields.ts";
 
@@ -231,7 +232,7 @@ export const resourceTypes = {
   EventPage: {
     events: "The events, oldest first.",
     hasMore: "Whether more follow.",
-  } satisfies Fields<resources.EventPage>,
+  } satisfies Fields<EventPage>,
   Health: {
     status: "Always `ok`: the daemon answers.",
     version: "The daemon's version.",

@@ -5,7 +5,6 @@
  */
 import { type LookupAddress, lookup } from "node:dns";
 import { type IncomingMessage, request as requestHttp } from "node:http";
-import { request as requestHttps } from "node:https";
 import type { LookupFunction } from "node:net";
 import { isAddress, refusal } from "./address.ts";
 
@@ -91,7 +90,8 @@ export interface PinnedRequest {
 }
 
 /** One request on a connection of its own: a pooled one could lead to an address that somebody else was allowed. */
-export function requestAt({ url, addresses, method, headers, body, signal }: PinnedRequest): Promise<IncomingMessage> {
+export async function requestAt(request: PinnedRequest): Promise<IncomingMessage> {
+  const { url, addresses, method, headers, body, signal } = request;
   const pinned: LookupFunction = (_host, options, callback) => {
     const [first] = addresses;
     if (options.all === true) callback(null, [...addresses]);
@@ -106,8 +106,9 @@ export function requestAt({ url, addresses, method, headers, body, signal }: Pin
     lookup: pinned,
     ...(signal === null ? {} : { signal }),
   };
+  // Loaded when it is needed: TLS takes memory, and most daemons call nobody by it.
+  const send = url.protocol === "https:" ? (await import("node:https")).request : requestHttp;
   return new Promise((resolve, reject) => {
-    const send = url.protocol === "https:" ? requestHttps : requestHttp;
     send(url, options, resolve).on("error", reject).end(body);
   });
 }

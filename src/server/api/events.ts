@@ -5,7 +5,7 @@ import type { Projection } from "../../core/projection.ts";
 import { findProjection, projections } from "../../projections/index.ts";
 import { ApiError } from "../../protocol/errors.ts";
 import type { SessionId } from "../../protocol/ids.ts";
-import { EventPage, NativePage } from "../../protocol/resources.ts";
+import { NativePage } from "../../protocol/resources.ts";
 import type { EventGroup } from "../../runtime/log/contract.ts";
 import { type Call, defineRoute, json, type Route, sent, sessionOf } from "../http/route.ts";
 import { type EventStream, frame, streamEvents } from "../http/sse.ts";
@@ -44,7 +44,7 @@ const listEvents = defineRoute({
     answers: "json",
   },
   query: z.object({ offset: offset.default(0), limit, include_raw: includeRaw }),
-  answer: EventPage,
+  answer: "EventPage",
   handle: async (call) => {
     const { include_raw, ...page } = call.query;
     return json(await call.sessions.events(sessionOf(call), { ...page, includeRaw: include_raw }));

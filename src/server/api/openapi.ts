@@ -115,6 +115,9 @@ function schemaOf(schema: z.ZodType): Json {
   return withoutIdentity(z.toJSONSchema(schema, { io: "input", unrepresentable: "any" }));
 }
 
+const answerSchema = (answer: z.ZodType | "EventPage"): Json =>
+  typeof answer === "string" ? { $ref: reference(answer) } : schemaOf(answer);
+
 function operation(route: Route): Json {
   const { doc, body, bodyOptional } = route;
   const recorded = exampleOf(doc.id);
@@ -185,7 +188,7 @@ function success({ doc, answer }: Route): Json {
         200: { description: "Done", ...extra, content: content("text/plain", { type: "string" }, recorded.response) },
       };
     case "json": {
-      const schema = answer === null ? { type: "object" } : schemaOf(answer);
+      const schema = answer === null ? { type: "object" } : answerSchema(answer);
       const status = doc.created === true ? 201 : 200;
       return {
         [status]: { description: "Done", ...extra, content: content("application/json", schema, recorded.response) },

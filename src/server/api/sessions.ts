@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import * as z from "zod";
 import { defined } from "../../core/defined.ts";
 import { openCodeSessionId } from "../../projections/opencode/index.ts";
-import { SessionStatus } from "../../protocol/events.ts";
+import { SessionStatus } from "../../protocol/event-parts.ts";
 import { sessionId } from "../../protocol/ids.ts";
 import {
   CreateAnySession,

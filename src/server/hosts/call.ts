@@ -3,7 +3,6 @@
  * counts when the host has shown that it is the one. Redirects are answers like any other: nothing follows them.
  */
 import { type ClientRequest, request as httpRequest, type IncomingMessage, type ServerResponse } from "node:http";
-import { request as httpsRequest } from "node:https";
 import { type Duplex, Transform } from "node:stream";
 import { text } from "node:stream/consumers";
 import { pipeline } from "node:stream/promises";
@@ -56,7 +55,9 @@ export async function openCall({
   const { isTls, hostname, port, prefix } = addressOf(host);
   const { method, target, headers, body } = request;
   const call = await calls.sign(host, request);
-  const outgoing = (isTls ? httpsRequest : httpRequest)({
+  // Loaded when it is needed: TLS takes memory, and most daemons call nobody by it.
+  const send = isTls ? (await import("node:https")).request : httpRequest;
+  const outgoing = send({
     ...{ hostname, port, method, path: prefix + target, signal },
     headers: { ...headers, "content-length": body.length, authorization: call.authorization },
     // A connection of its own: one that was kept may have ended, and not everything may be sent twice.

@@ -89,7 +89,8 @@ export interface Route {
   readonly doc: RouteDoc;
   readonly query: z.ZodObject | null;
   readonly body: z.ZodType | null;
-  readonly answer: z.ZodType | null;
+  /** A schema, or the name of one that only the document needs. */
+  readonly answer: z.ZodType | "EventPage" | null;
   /** An absent body counts as `{}`. */
   readonly bodyOptional: boolean;
   readonly handle: (call: Call<z.infer<z.ZodObject>, unknown>) => Promise<Answer>;
@@ -101,7 +102,7 @@ export interface RouteDefinition<Query extends z.ZodObject, Body extends z.ZodTy
   readonly doc: RouteDoc;
   readonly query?: Query;
   readonly body?: Body;
-  readonly answer?: z.ZodType;
+  readonly answer?: z.ZodType | "EventPage";
   readonly bodyOptional?: boolean;
   readonly handle: (call: Call<z.infer<Query>, z.infer<Body>>) => Promise<Answer>;
 }
