@@ -60,7 +60,10 @@ export interface AdapterDefinition<Line, State> {
 export interface DeltaLines<State> {
   /** For each kind of line the keys of the values that may vary, in the order of the line: the delta's text first. */
   readonly varying: readonly (readonly string[])[];
-  /** Notes what the fold would of the other values, as they are written; false when it would ignore the line. */
+  /**
+   * Notes what the fold would of the other values, as they are written; false when it would ignore the line. The list
+   * belongs to the caller.
+   */
   readonly next?: (state: State, others: readonly string[]) => boolean;
 }
 
@@ -129,6 +132,7 @@ export function defineAdapter<Line, State>(definition: AdapterDefinition<Line, S
 function openAdapter<Line, State>(definition: AdapterDefinition<Line, State>): RunningAdapter {
   const { adapter, agent, wakeAt, deltas, explain } = definition;
   const state = adapter.start();
+  const others: string[] = [];
   const isKnown = (input: AdapterInput<unknown>): input is AdapterInput<Line> =>
     input.type !== "line" || definition.isNative(input.line);
   return {
@@ -143,14 +147,14 @@ function openAdapter<Line, State>(definition: AdapterDefinition<Line, State>): R
     deltas:
       deltas === undefined
         ? null
-        : { varying: deltas.varying, next: (source, cuts) => deltas.next?.(state, othersOf(source, cuts)) ?? true },
+        : { varying: deltas.varying, next: (source, cuts) => deltas.next?.(state, take(others, source, cuts)) ?? true },
   };
 }
 
-/** The values behind the delta's text. */
-function othersOf(source: string, cuts: readonly number[]): string[] {
-  const others: string[] = [];
-  for (let index = 2; index < cuts.length; index += 2) others.push(source.slice(cuts[index], cuts[index + 1]));
+/** The values behind the delta's text. The list is the same for all lines. */
+function take(others: string[], source: string, cuts: readonly number[]): readonly string[] {
+  others.length = cuts.length / 2 - 1;
+  for (let at = 0; at < others.length; at += 1) others[at] = source.slice(cuts[2 * at + 2], cuts[2 * at + 3]);
   return others;
 }
 

@@ -1,6 +1,6 @@
 /**
  * Optional fields without conditional spreads: `{ type, ...defined({ model }) }` has the fields that have a value.
- * An absent field and a field that is `undefined` are different types here, and different JSON in golden files.
+ * An absent field and a field that is `undefined` are different types here; in JSON they are the same.
  * Where nothing is missing it returns its argument, so give it an object of its own.
  */
 

@@ -11,7 +11,10 @@ const words: ReadonlyMap<string, Finish> = new Map<string, Finish>([
 ]);
 
 function named(finish: Finish, natives: readonly string[]): [string, Finish][] {
-  return natives.map((native) => [plain(native), finish]);
+  return natives.flatMap((native): [string, Finish][] => [
+    [native, finish],
+    [plain(native), finish],
+  ]);
 }
 
 function plain(word: string): string {
@@ -19,4 +22,4 @@ function plain(word: string): string {
 }
 
 /** A word that nobody has described is `other`. */
-export const finishOf = (native: string): Finish => words.get(plain(native)) ?? "other";
+export const finishOf = (native: string): Finish => words.get(native) ?? words.get(plain(native)) ?? "other";

@@ -39,8 +39,8 @@ export const isKnown = (ledger: Ledger, key: string): boolean =>
 export const isTool = (head: ItemHead): boolean => head.kind === "tool_call" || head.kind === "tool_result";
 
 /** The call an item belongs to, for tool items. */
-export function callIdOf(head: ItemHead): string | null {
-  for (const part of head.content) {
+export function callIdOf({ content }: Pick<ItemHead, "content">): string | null {
+  for (const part of content) {
     if (part.type === "tool_call" || part.type === "tool_result") return part.call_id;
   }
   return null;
@@ -104,8 +104,11 @@ export function closeItem(
 }
 
 /** The call of a tool item never vanishes, whatever its end says. */
-const keepsCall = (head: ItemHead, content: readonly ContentPart[]): boolean =>
-  !isTool(head) || callIdOf({ ...head, content: content.filter(({ type }) => type === head.kind) }) === callIdOf(head);
+function keepsCall(head: ItemHead, content: readonly ContentPart[]): boolean {
+  if (!isTool(head)) return true;
+  const part = content.find(({ type }) => type === head.kind);
+  return callIdOf({ content: part === undefined ? [] : [part] }) === callIdOf(head);
+}
 
 /** Closes as failed what is still open, with what was said so far. */
 export function failItem(
@@ -195,8 +198,8 @@ function pushDelta(
 function itemAs(item: OpenItem, status: ItemStatus): Item {
   const { item_id, parent_id, content } = item;
   const { native_item_id, message_id = null, kind, role, subagent } = item.head;
-  const known = { item_id, native_item_id, message_id, parent_id, kind, role, status, content };
-  return subagent === undefined ? known : { ...known, subagent };
+  if (subagent === undefined) return { item_id, native_item_id, message_id, parent_id, kind, role, status, content };
+  return { item_id, native_item_id, message_id, parent_id, kind, role, status, content, subagent };
 }
 
 /** The part of the content that deltas speak of. */

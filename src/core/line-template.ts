@@ -19,12 +19,6 @@ export interface LineSpan {
   readonly end: number;
 }
 
-export interface MatchedLine {
-  readonly delta: string;
-  /** Where the values are in the source, without quotes: start, end, start, end … The first is the delta's text. */
-  readonly cuts: readonly number[];
-}
-
 export const spanOf = (text: string): LineSpan => ({ source: text, start: 0, end: text.length });
 export const textOf = ({ source, start, end }: LineSpan): string => source.slice(start, end);
 
@@ -81,12 +75,15 @@ function copyOf(text: string): string {
   return typeof copy === "string" ? copy : text;
 }
 
-/** What varies in a line, when it fits the template and is sound JSON; else null. */
+/**
+ * The delta's text in a line that fits the template and is sound JSON; else null. `cuts` gets where the values are in
+ * the source, without quotes: start, end, start, end … It is the caller's, so that a flood needs no list for each line.
+ */
 export function matchLine(
   { fixed, values }: LineTemplate,
   { source, start, end: lineEnd }: LineSpan,
-): MatchedLine | null {
-  const cuts: number[] = [];
+  cuts: number[],
+): string | null {
   let delta = "";
   let at = start;
   for (let index = 0; index < values.length; index += 1) {
@@ -101,11 +98,12 @@ export function matchLine(
       if (read === null) return null;
       delta = read;
     } else if (values[index] === "string" && !isPlain(source, at, end)) return null;
-    cuts.push(at, end);
+    cuts[2 * index] = at;
+    cuts[2 * index + 1] = end;
     at = end;
   }
   const tail = fixed[values.length] ?? "";
-  return lineEnd === at + tail.length && source.slice(at, lineEnd) === tail ? { delta, cuts } : null;
+  return lineEnd === at + tail.length && source.slice(at, lineEnd) === tail ? delta : null;
 }
 
 /** The place of the quote that ends a string before `limit`, or -1. */

@@ -219,14 +219,16 @@ export interface MachineState {
 
 export const noUsage = (): UsageTotal => ({ tokens: noTokens(), cost_usd: null, priced: "none" });
 
+/** Whose word an event is. */
 export interface EmitOptions {
-  readonly source?: Source;
-  readonly synthetic?: boolean;
-  readonly rule?: string;
+  /** Null for what was reported: the agent's word, or in a recording its host's. */
+  readonly source: Source | null;
+  readonly synthetic: boolean;
+  readonly rule: string | null;
 }
 
 /** What the agent said, as it said it. */
-export const asReported: EmitOptions = {};
+export const asReported: EmitOptions = { source: null, synthetic: false, rule: null };
 
 /** Puts an event of the machine's current turn on the output. */
 export function emit(state: MachineState, out: MachineOutput[], draft: Draft, options = asReported): void {
@@ -237,8 +239,8 @@ export function emit(state: MachineState, out: MachineOutput[], draft: Draft, op
     draft,
     turn_id: draft.type === "session.started" ? null : (state.turn?.id ?? null),
     source: options.source ?? (state.hostLine === null ? "agent" : "daemon"),
-    synthetic: options.synthetic ?? false,
-    rule: options.rule ?? null,
+    synthetic: options.synthetic,
+    rule: options.rule,
     line: state.hostLine,
   });
 }
@@ -249,12 +251,13 @@ export const REWOUND = "session.rewound";
 export const STAND_IN = "title.stand_in";
 
 /** What we made to fill a gap. */
-export const made = (rule?: string): EmitOptions =>
-  rule === undefined ? { source: "daemon", synthetic: true } : { source: "daemon", synthetic: true, rule };
+export const made = (rule: string | null = null): EmitOptions => ({ source: "daemon", synthetic: true, rule });
 
 /** What we or a person decided: ours, but no gap was filled. */
-export const ours = (rule?: string): EmitOptions =>
-  rule === undefined ? { source: "daemon" } : { source: "daemon", rule };
+export const ours = (rule: string | null = null): EmitOptions => ({ source: "daemon", synthetic: false, rule });
+
+/** What the agent's own words imply by a rule. */
+export const implied = (rule: string): EmitOptions => ({ source: null, synthetic: false, rule });
 
 function startSession(state: MachineState, out: MachineOutput[]): void {
   state.started = true;

@@ -95,7 +95,9 @@ function perSession<Out>(open: () => Running<UniversalEvent, Out>): Running<Univ
   const sessions = new Map<string, Running<UniversalEvent, Out>>();
   return {
     step(event) {
-      const running = sessions.get(event.session_id) ?? open();
+      const known = sessions.get(event.session_id);
+      if (known !== undefined) return known.step(event);
+      const running = open();
       sessions.set(event.session_id, running);
       return running.step(event);
     },

@@ -14,19 +14,11 @@ import type { MachineState, OpenItem } from "./machine-state.ts";
 import type { Snapshot } from "./snapshot.ts";
 import { advance, place, type StampState } from "./stamp.ts";
 
-/** A delta that differs from `like` in what is said here, and the native line that caused it. */
-export interface RepeatedDelta {
-  readonly like: EventOf<"item.delta">;
-  readonly sequence: number;
-  /** Its time, as a number and as the event has it. */
-  readonly at: number;
-  readonly time: string;
-  /** When the line was read. */
-  readonly readAt: number;
-  readonly line: number;
-  readonly delta: string;
-  readonly native: RepeatedLine;
-}
+/**
+ * A delta that differs from `like` in what is said here, and the native line that caused it. All deltas of a repetition
+ * share one such object: to keep something of it, copy it before the next line.
+ */
+export type RepeatedDelta = Readonly<Omit<Repeated, "native">> & { readonly native: RepeatedLine };
 
 /** A native line, the template it fits, and where its values are. */
 export interface RepeatedLine extends LineSpan {
@@ -34,11 +26,24 @@ export interface RepeatedLine extends LineSpan {
   readonly cuts: readonly number[];
 }
 
-export interface Repetition {
-  readonly template: LineTemplate;
+interface Repeated {
   readonly like: EventOf<"item.delta">;
+  sequence: number;
+  /** As the event has it. */
+  time: string;
+  /** When the line was read. */
+  readAt: number;
+  line: number;
+  delta: string;
+  readonly native: { readonly template: LineTemplate; readonly cuts: number[] } & Writable<LineSpan>;
+}
+
+type Writable<T> = { -readonly [Key in keyof T]: T[Key] };
+
+export interface Repetition {
   readonly item: OpenItem;
   readonly said: { text: string };
+  readonly repeated: Repeated;
   /** What was said since `settleTexts`: joined at once, where adding each to a long text would leave a long chain. */
   pieces: string[];
 }
@@ -67,9 +72,12 @@ export function repetitionOf(
   if (said === undefined || item === undefined) return null;
   for (const keys of running.deltas.varying) {
     const template = cutLine(text, keys);
-    if (template !== null && matchLine(template, spanOf(text))?.delta === delta) {
-      return { template, like: event, item, said, pieces: [] };
-    }
+    const cuts: number[] = [];
+    if (template === null || matchLine(template, spanOf(text), cuts) !== delta) continue;
+    // Field by field: the engine gives objects that are made by spreading another shape each time.
+    const native = { source: text, start: 0, end: text.length, template, cuts };
+    const repeated = { like: event, sequence: 0, time: "", readAt: 0, line: 0, delta, native };
+    return { item, said, repeated, pieces: [] };
   }
   return null;
 }
@@ -77,15 +85,15 @@ export function repetitionOf(
 /** The delta of a line like the last one; null when it is not like it, and nothing has changed then. */
 export function repeat(
   parts: Parts,
-  { template, like, pieces }: Repetition,
-  { line, at }: { readonly line: LineSpan; readonly at: number },
+  { repeated, pieces }: Repetition,
+  line: LineSpan,
+  at: number,
 ): RepeatedDelta | null {
-  const matched = matchLine(template, line);
-  if (matched === null || matched.delta === "") return null;
-  const { delta, cuts } = matched;
-  const { source, start, end } = line;
+  const { native } = repeated;
+  const delta = matchLine(native.template, line, native.cuts);
+  if (delta === null || delta === "") return null;
   const { running, machine, stamp, snapshot } = parts;
-  if (running.deltas?.next(source, cuts) === false) return null;
+  if (running.deltas?.next(line.source, native.cuts) === false) return null;
   advance(stamp, at);
   stamp.sequence += 1;
   parts.lines += 1;
@@ -94,16 +102,15 @@ export function repeat(
   pieces.push(delta);
   snapshot.sequence = stamp.sequence;
   snapshot.time = stamp.timeText;
-  return {
-    like,
-    sequence: stamp.sequence,
-    at: stamp.time,
-    time: stamp.timeText,
-    readAt: at,
-    line: parts.lines,
-    delta,
-    native: { source, start, end, template, cuts },
-  };
+  repeated.sequence = stamp.sequence;
+  repeated.time = stamp.timeText;
+  repeated.readAt = at;
+  repeated.line = parts.lines;
+  repeated.delta = delta;
+  native.source = line.source;
+  native.start = line.start;
+  native.end = line.end;
+  return repeated;
 }
 
 /** The texts of item and snapshot are brought up to date before anybody looks at them. */

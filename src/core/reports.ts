@@ -19,7 +19,7 @@ import {
   settle,
   showState,
 } from "./lifecycle.ts";
-import { type EmitOptions, emit, type MachineOutput, type MachineState, made } from "./machine-state.ts";
+import { asReported, emit, type MachineOutput, type MachineState, made } from "./machine-state.ts";
 import type {
   BeginReport,
   CloseReport,
@@ -106,7 +106,7 @@ function onOpen(state: MachineState, out: MachineOutput[], { item, synthetic }: 
     turn.unsaid = null;
   }
   noteWork(state, out, head);
-  openItem(state, out, { head, options: synthetic === true ? made() : {} });
+  openItem(state, out, { head, options: synthetic === true ? made() : asReported });
 }
 
 function onDelta(state: MachineState, out: MachineOutput[], report: DeltaReport): void {
@@ -131,7 +131,7 @@ function onClose(state: MachineState, out: MachineOutput[], report: CloseReport)
   if (callId !== null && state.requests.size > 0) {
     toolWentOn(state, out, { callId, denied: report.denied === true });
   }
-  closeItem(state, out, { report, options: {} });
+  closeItem(state, out, { report, options: asReported });
   if (state.policy.finishTodos !== false && isTool(head)) noteTool(state.governor, report.content ?? head.content);
   settleIfReleased(state, out);
 }
@@ -227,7 +227,7 @@ function onAnswered(
 ): void {
   const request = state.requests.get(report.key);
   if (request === undefined) return;
-  const options: EmitOptions = {};
+  const options = asReported;
   if (report.type === "permission.answered" && request.type === "permission") {
     resolvePermission(state, out, { request, reply: report.reply, options });
   } else if (report.type === "question.answered" && request.type === "question") {

@@ -7,6 +7,7 @@ import { DEADLINE_MS, type RelayAnswer } from "./input.ts";
 import {
   type EmitOptions,
   emit,
+  implied,
   type MachineOutput,
   type MachineState,
   type OpenRequest,
@@ -40,14 +41,13 @@ export function askPermission(state: MachineState, out: MachineOutput[], report:
     permission_id: permissionId(state.session, state.permissions),
     action: report.action,
     status: "requested",
-    metadata: {
-      ...report.metadata,
+    metadata: Object.assign({}, report.metadata, {
       tool: report.tool,
       call_id: report.call_id,
       input: report.input,
       patterns: report.patterns,
       deadline: timeText(deadline),
-    },
+    }),
   };
   const request: OpenRequest = {
     type: "permission",
@@ -99,7 +99,7 @@ export function askQuestion(state: MachineState, out: MachineOutput[], report: Q
     options: first?.options.map((option) => option.label) ?? [],
     status: "requested",
     questions: report.questions,
-    metadata: { ...report.metadata, call_id: report.call_id, deadline: timeText(deadline) },
+    metadata: Object.assign({}, report.metadata, { call_id: report.call_id, deadline: timeText(deadline) }),
   };
   const request: OpenRequest = { type: "question", key: report.key, deadline, data };
   state.requests.set(report.key, request);
@@ -184,9 +184,9 @@ export function resolveByTool(
     if (request.data.metadata.call_id !== callId) continue;
     if (request.type === "permission") {
       const reply = denied ? "reject" : "once";
-      resolvePermission(state, out, { request, reply, options: { rule: "request.tool_went_on" } });
+      resolvePermission(state, out, { request, reply, options: implied("request.tool_went_on") });
     } else {
-      resolveQuestion(state, out, { request, answers: denied ? null : [], options: { rule: "request.tool_went_on" } });
+      resolveQuestion(state, out, { request, answers: denied ? null : [], options: implied("request.tool_went_on") });
     }
   }
 }

@@ -68,7 +68,7 @@ export function openSession(options: SessionOptions): Session {
       if (text !== undefined && input.type === "line") state.repetition = repetitionOf(state, { text, output });
       return output;
     },
-    repeat: (line, at) => (state.repetition === null ? null : repeat(state, state.repetition, { line, at })),
+    repeat: (line, at) => (state.repetition === null ? null : repeat(state, state.repetition, line, at)),
     wakeAt: () => earliest(wakeAt(state.machine), state.running.wakeAt()),
     snapshot() {
       settle(state);
@@ -110,7 +110,7 @@ function stepSession(state: State, input: SessionInput): SessionOutput {
   switch (input.type) {
     case "line":
       work.line = record(state, work, { from: input.from, native: input.line });
-      hear(state, work, input.from === "host" ? { ...input, place: work.line } : input);
+      hear(state, work, input.from === "host" ? { place: work.line, ...input } : input);
       break;
     case "unreadable":
       work.line = record(state, work, { from: "agent", native: input.text });

@@ -175,7 +175,7 @@ export function applyEvent(state: Snapshot, event: UniversalEvent): void {
       return;
     case "usage.updated":
       state.usage = event.data.session;
-      if (event.turn_id !== null) state.turnUsage = { ...state.turnUsage, turn: event.data.turn };
+      if (event.turn_id !== null) state.turnUsage = { turn: event.data.turn, before: state.turnUsage.before };
       return;
     case "turn.continued":
     case "budget.updated":
@@ -209,17 +209,8 @@ function applyItem(state: Snapshot, event: Of<"item.delta" | "item.started" | "i
   trim(state);
 }
 
-const sizes = new WeakMap<Item, number>();
-
-/** Zero for an item that is still open. Items never change, so each is measured once. */
-function finishedSizeOf(item: Item): number {
-  if (item.status === "in_progress") return 0;
-  const known = sizes.get(item);
-  if (known !== undefined) return known;
-  const size = sizeOf(item.content);
-  sizes.set(item, size);
-  return size;
-}
+/** Zero for an item that is still open. Measured when it is finished and again when it is forgotten. */
+const finishedSizeOf = (item: Item): number => (item.status === "in_progress" ? 0 : sizeOf(item.content));
 
 /** The three come together, with `retrying` only. */
 export function retryOf({ attempt, message, next }: Of<"turn.state">["data"]): Retry | null {
@@ -301,12 +292,11 @@ function applyChange(state: Snapshot, change: Change): void {
   if (change.share !== undefined) state.share = change.share;
   if (change.trusted !== undefined) state.trusted = change.trusted;
   if (change.removed !== undefined) remove(state, change.removed);
-  if (state.metadata === null) return;
-  const known = state.metadata;
-  const { agent = known.agent, agent_version = known.agent_version, directory = known.directory } = change;
-  const { tools = known.tools, commands = known.commands, capabilities = known.capabilities } = change;
-  const own = defined({ commands, capabilities });
-  state.metadata = { ...known, agent, agent_version, directory, tools, ...own };
+  const { agent, agent_version, directory, tools, commands, capabilities } = change;
+  const news = agent ?? agent_version ?? directory ?? tools ?? commands ?? capabilities;
+  if (state.metadata === null || news === undefined) return;
+  const own = defined({ agent, agent_version, directory, tools, commands, capabilities });
+  state.metadata = { ...state.metadata, ...own };
 }
 
 /** Forgets the oldest finished items. */

@@ -54,11 +54,11 @@ export function keepBooks(books: Books, event: Draft, at: number): void {
       books.turnStartedAt = at;
       return;
     case "turn.ended":
-      books.turn = { ...books.turn, timeMs: turnTime(books, at) };
+      books.turn = spentInTurn(books, at);
       books.turnStartedAt = null;
       return;
     case "item.started":
-      if (event.data.item.kind === "tool_call") books.turn = { ...books.turn, toolCalls: books.turn.toolCalls + 1 };
+      if (event.data.item.kind === "tool_call") books.turn = withCall(books.turn);
       return;
     case "usage.updated":
       // Counted anew although no turn began: the session was opened again meanwhile.
@@ -76,8 +76,15 @@ function closeTurn(books: Books): void {
   books.turn = nothingSpent;
 }
 
+function withCall({ tokens, cost, unpriced, steps, toolCalls, timeMs }: Spent): Spent {
+  return { tokens, cost, unpriced, steps, toolCalls: toolCalls + 1, timeMs };
+}
+
 /** Of the turn, as of `at`. */
-export const spentInTurn = (books: Books, at: number): Spent => ({ ...books.turn, timeMs: turnTime(books, at) });
+export function spentInTurn(books: Books, at: number): Spent {
+  const { tokens, cost, unpriced, steps, toolCalls } = books.turn;
+  return { tokens, cost, unpriced, steps, toolCalls, timeMs: turnTime(books, at) };
+}
 
 /** Of the whole session, as of `at`. */
 export const spentInSession = (books: Books, at: number): Spent => addSpent(books.before, spentInTurn(books, at));
@@ -107,10 +114,12 @@ function withUsage(
   };
 }
 
-const withTokens = (all: Spent["unpriced"], model: string, tokens: Tokens): Spent["unpriced"] => ({
-  ...all,
-  [model]: addTokens(all[model] ?? noTokens(), tokens),
-});
+function withTokens(all: Spent["unpriced"], model: string, tokens: Tokens): Spent["unpriced"] {
+  const known = all[model];
+  const next: Record<string, Tokens> = Object.assign({}, all);
+  next[model] = known === undefined ? tokens : addTokens(known, tokens);
+  return next;
+}
 
 export function addSpent(a: Spent, b: Spent): Spent {
   let { unpriced } = a;

@@ -29,11 +29,16 @@ export function timeText(at: number): string {
     return text;
   }
   const { codes } = printed;
-  const ms = Math.trunc(at) - second * SECOND;
+  const whole = Math.trunc(at);
+  const ms = whole - second * SECOND;
   codes[MS_AT] = ZERO + Math.trunc(ms / 100);
   codes[MS_AT + 1] = ZERO + (Math.trunc(ms / 10) % 10);
   codes[MS_AT + 2] = ZERO + (ms % 10);
-  return String.fromCharCode(...codes);
+  const text = String.fromCharCode(...codes);
+  // A projection reads an event's time right after it was printed.
+  read.text = text;
+  read.ms = whole;
+  return text;
 }
 
 const read = { text: "", ms: 0, second: 0, head: "" };

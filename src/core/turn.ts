@@ -24,7 +24,7 @@ import {
   leaveUnanswered,
   runQueue,
 } from "./lifecycle.ts";
-import { emit, type MachineOutput, type MachineState, ours } from "./machine-state.ts";
+import { emit, type MachineOutput, type MachineState, made, ours } from "./machine-state.ts";
 import { onRelayed } from "./relay.ts";
 import type { Report } from "./report.ts";
 import { onReport } from "./reports.ts";
@@ -216,7 +216,7 @@ function onOpened(
 ): void {
   state.started = true;
   for (const [name, value] of Object.entries(metadata)) state.known.set(name, value);
-  emit(state, out, { type: "session.started", data: { metadata } }, { source: "daemon", synthetic: true });
+  emit(state, out, { type: "session.started", data: { metadata } }, made());
   if (title !== undefined) {
     state.titleGiven = true;
     state.known.set("title", title);

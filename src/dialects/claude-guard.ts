@@ -11,18 +11,21 @@ import {
   quietTypes,
 } from "./claude.ts";
 import {
-  anyOf,
   byTag,
-  type Check,
-  fields,
+  type Fields,
+  fieldsOf,
   isAnything,
   isBoolean,
   isListOf,
   isMapOf,
+  isNullishNumber,
+  isNullishString,
   isNumber,
+  isOptionalNumber,
+  isOptionalString,
   isShape,
   isString,
-  nullable,
+  named,
   nullish,
   optional,
   stringOf,
@@ -71,157 +74,148 @@ export function readResult(line: ClaudeResultLine): ClaudeResult {
 const isRead = (line: ClaudeResultLine): line is ClaudeResult =>
   line.subtype !== undefined && line.is_error !== undefined;
 
-const optionalText = optional(isString);
-const count = optional(isNumber);
+const errors: Fields = ({ api_error_type, api_error, api_error_status }) =>
+  isOptionalString(api_error_type) && isOptionalString(api_error) && isNullishNumber(api_error_status);
 
-const errors = {
-  api_error_type: optionalText,
-  api_error: optionalText,
-  api_error_status: nullish(isNumber),
-};
+const scope: Fields = ({ task_description, parent_tool_use_id, agent_id, subagent_type }) =>
+  isOptionalString(task_description) &&
+  isNullishString(parent_tool_use_id) &&
+  isOptionalString(agent_id) &&
+  isOptionalString(subagent_type);
 
-const scoped = {
-  task_description: optionalText,
-  parent_tool_use_id: nullish(isString),
-  agent_id: optionalText,
-  subagent_type: optionalText,
-};
-
-const usage = fields({
-  input_tokens: count,
-  output_tokens: count,
-  cache_creation_input_tokens: nullish(isNumber),
-  cache_read_input_tokens: nullish(isNumber),
-  output_tokens_details: nullish(fields({ thinking_tokens: count })),
-});
-const modelUsage = isMapOf(
-  fields({
-    inputTokens: count,
-    outputTokens: count,
-    cacheReadInputTokens: count,
-    cacheCreationInputTokens: count,
-    thinkingTokens: count,
-    costUSD: count,
-  }),
+const usage = fieldsOf(
+  (counts) =>
+    isOptionalNumber(counts.input_tokens) &&
+    isOptionalNumber(counts.output_tokens) &&
+    isNullishNumber(counts.cache_creation_input_tokens) &&
+    isNullishNumber(counts.cache_read_input_tokens) &&
+    isUsageDetails(counts.output_tokens_details),
+);
+const isUsageDetails = nullish(fieldsOf(({ thinking_tokens }) => isOptionalNumber(thinking_tokens)));
+const isOptionalUsage = optional(usage);
+const isModelUsage = optional(
+  isMapOf(
+    fieldsOf(
+      (model) =>
+        isOptionalNumber(model.inputTokens) &&
+        isOptionalNumber(model.outputTokens) &&
+        isOptionalNumber(model.cacheReadInputTokens) &&
+        isOptionalNumber(model.cacheCreationInputTokens) &&
+        isOptionalNumber(model.thinkingTokens) &&
+        isOptionalNumber(model.costUSD),
+    ),
+  ),
 );
 
-const task = { task_id: isString, task_type: optionalText, description: optionalText };
+const isTexts = optional(isListOf(isString));
+const isOptionalList = optional(Array.isArray);
 
-const systems: Readonly<Record<string, Check>> = {
-  init: fields({
-    session_id: isString,
-    model: isString,
-    cwd: optionalText,
-    tools: optional(isListOf(isString)),
-    slash_commands: optional(isListOf(isString)),
-    permissionMode: optionalText,
-    claude_code_version: optionalText,
-    user_message_uuids: optional(isListOf(isString)),
-  }),
-  status: fields({ status: nullable(isString), permissionMode: optionalText }),
-  api_retry: fields({
-    attempt: isNumber,
-    retry_delay_ms: isNumber,
-    error_status: nullish(isNumber),
-    error: optionalText,
-  }),
-  permission_denied: fields({ tool_name: isString, tool_use_id: isString, message: isString }),
-  compact_boundary: fields({ compact_metadata: optional(isShape) }),
-  task_started: fields({ ...task, tool_use_id: optionalText, subagent_type: optionalText }),
-  task_updated: fields({ task_id: isString, patch: isShape }),
-  task_notification: fields({
-    task_id: isString,
-    tool_use_id: optionalText,
-    status: isString,
-    summary: optionalText,
-  }),
-  background_tasks_changed: fields({ tasks: isListOf(fields(task)) }),
-  hook_started: fields({ hook_id: isString, hook_name: isString }),
-  hook_response: fields({
-    hook_id: isString,
-    hook_name: isString,
-    output: optionalText,
-    outcome: optionalText,
-  }),
-  session_title_changed: fields({ title: isString }),
-  ...Object.fromEntries(
-    noticeSubtypes.map((name) => [
-      name,
-      fields({ content: optionalText, text: optionalText, fallback_model: optionalText }),
-    ]),
+const task: Fields = ({ task_id, task_type, description }) =>
+  isString(task_id) && isOptionalString(task_type) && isOptionalString(description);
+const isTasks = isListOf(fieldsOf(task));
+
+const systems: Readonly<Record<string, Fields>> = {
+  init: (line) =>
+    isString(line.session_id) &&
+    isString(line.model) &&
+    isOptionalString(line.cwd) &&
+    isTexts(line.tools) &&
+    isTexts(line.slash_commands) &&
+    isOptionalString(line.permissionMode) &&
+    isOptionalString(line.claude_code_version) &&
+    isTexts(line.user_message_uuids),
+  status: ({ status, permissionMode }) => (status === null || isString(status)) && isOptionalString(permissionMode),
+  api_retry: ({ attempt, retry_delay_ms, error_status, error }) =>
+    isNumber(attempt) && isNumber(retry_delay_ms) && isNullishNumber(error_status) && isOptionalString(error),
+  permission_denied: ({ tool_name, tool_use_id, message }) =>
+    isString(tool_name) && isString(tool_use_id) && isString(message),
+  compact_boundary: ({ compact_metadata }) => compact_metadata === undefined || isShape(compact_metadata),
+  task_started: (line) => task(line) && isOptionalString(line.tool_use_id) && isOptionalString(line.subagent_type),
+  task_updated: ({ task_id, patch }) => isString(task_id) && isShape(patch),
+  task_notification: ({ task_id, tool_use_id, status, summary }) =>
+    isString(task_id) && isOptionalString(tool_use_id) && isString(status) && isOptionalString(summary),
+  background_tasks_changed: ({ tasks }) => isTasks(tasks),
+  hook_started: ({ hook_id, hook_name }) => isString(hook_id) && isString(hook_name),
+  hook_response: ({ hook_id, hook_name, output, outcome }) =>
+    isString(hook_id) && isString(hook_name) && isOptionalString(output) && isOptionalString(outcome),
+  session_title_changed: ({ title }) => isString(title),
+  ...named(
+    noticeSubtypes,
+    ({ content, text, fallback_model }) =>
+      isOptionalString(content) && isOptionalString(text) && isOptionalString(fallback_model),
   ),
-  ...Object.fromEntries(quietSubtypes.map((name) => [name, isAnything])),
+  ...named(quietSubtypes, isAnything),
 };
 
-const streams: Readonly<Record<string, Check>> = {
-  message_start: fields({ message: fields({ id: isString, usage: optional(usage) }) }),
-  content_block_start: fields({ index: isNumber, content_block: isShape }),
-  content_block_delta: fields({ index: count, delta: optional(isShape) }),
-  content_block_stop: fields({ index: isNumber }),
-  message_delta: fields({ delta: fields({ stop_reason: nullish(isString) }), usage: optional(usage) }),
+const isStarted = fieldsOf(({ id, usage: used }) => isString(id) && isOptionalUsage(used));
+const isDelta = fieldsOf(({ stop_reason }) => isNullishString(stop_reason));
+
+const isStreamEvent = byTag("type", {
+  message_start: ({ message }) => isStarted(message),
+  content_block_start: ({ index, content_block }) => isNumber(index) && isShape(content_block),
+  content_block_delta: ({ index, delta }) => isOptionalNumber(index) && (delta === undefined || isShape(delta)),
+  content_block_stop: ({ index }) => isNumber(index),
+  message_delta: ({ delta, usage: used }) => isDelta(delta) && isOptionalUsage(used),
   message_stop: isAnything,
   ping: isAnything,
   error: isAnything,
-};
-
-const stream: Check = fields({
-  ...scoped,
-  api_message_id: optionalText,
-  event: byTag("type", streams),
 });
 
-const types: Readonly<Record<string, Check>> = {
-  system: byTag("subtype", systems),
-  assistant: fields({
-    ...scoped,
-    message: fields({
-      id: optionalText,
-      model: optionalText,
-      content: Array.isArray,
-      stop_reason: nullish(isString),
-      usage: nullish(usage),
-    }),
-    error: optionalText,
-    ...errors,
-  }),
-  user: fields({
-    ...scoped,
-    session_id: optionalText,
-    message: fields({ content: anyOf(isString, Array.isArray) }),
-    tool_result_meta: optional(Array.isArray),
-  }),
+const stream: Fields = (line) => scope(line) && isOptionalString(line.api_message_id) && isStreamEvent(line.event);
+
+const isMessage = fieldsOf(
+  (message) =>
+    isOptionalString(message.id) &&
+    isOptionalString(message.model) &&
+    Array.isArray(message.content) &&
+    isNullishString(message.stop_reason) &&
+    (message.usage === null || isOptionalUsage(message.usage)),
+);
+const isUserMessage = fieldsOf(({ content }) => isString(content) || Array.isArray(content));
+const isToolUse = fieldsOf(({ id, name }) => isString(id) && isString(name));
+const isToolResult = fieldsOf(({ tool_use_id }) => isString(tool_use_id));
+const isRequest = fieldsOf(({ subtype }) => isString(subtype));
+const isResponse = fieldsOf(
+  ({ subtype, request_id, error }) => isString(subtype) && isString(request_id) && isOptionalString(error),
+);
+
+const isSystem = byTag("subtype", systems);
+
+const isKnown = byTag("type", {
+  system: isSystem,
+  assistant: (line) => scope(line) && isMessage(line.message) && isOptionalString(line.error) && errors(line),
+  user: (line) =>
+    scope(line) &&
+    isOptionalString(line.session_id) &&
+    isUserMessage(line.message) &&
+    isOptionalList(line.tool_result_meta),
   stream_event: stream,
   stream,
-  result: fields({
-    ...errors,
-    session_id: optionalText,
-    startup_failure_reason: optionalText,
-    subtype: optionalText,
-    is_error: optional(isBoolean),
-    result: optionalText,
-    error: optionalText,
-    errors: optional(Array.isArray),
-    stop_reason: nullish(isString),
-    terminal_reason: optionalText,
-    total_cost_usd: count,
-    usage: optional(usage),
-    modelUsage: optional(modelUsage),
-    model_usage_since_last_result: optional(modelUsage),
-    user_message_uuids: optional(isListOf(isString)),
-  }),
-  tool_use: (value) => isShape(value) && fields({ id: isString, name: isString })(value.tool_use ?? value),
-  tool_result: (value) => isShape(value) && fields({ tool_use_id: isString })(value.tool_result ?? value),
-  command_lifecycle: fields({ command_uuid: isString, state: isString }),
-  conversation_reset: fields({ new_conversation_id: isString }),
-  control_request: fields({ request_id: isString, request: fields({ subtype: isString }) }),
-  control_response: fields({
-    response: fields({ subtype: isString, request_id: isString, error: optionalText }),
-  }),
-  control_cancel_request: fields({ request_id: isString }),
-  ...Object.fromEntries(quietTypes.map((name) => [name, isAnything])),
-};
-
-const isKnown = byTag("type", types);
+  result: (line) =>
+    errors(line) &&
+    isOptionalString(line.session_id) &&
+    isOptionalString(line.startup_failure_reason) &&
+    isOptionalString(line.subtype) &&
+    (line.is_error === undefined || isBoolean(line.is_error)) &&
+    isOptionalString(line.result) &&
+    isOptionalString(line.error) &&
+    isOptionalList(line.errors) &&
+    isNullishString(line.stop_reason) &&
+    isOptionalString(line.terminal_reason) &&
+    isOptionalNumber(line.total_cost_usd) &&
+    isOptionalUsage(line.usage) &&
+    isModelUsage(line.modelUsage) &&
+    isModelUsage(line.model_usage_since_last_result) &&
+    isTexts(line.user_message_uuids),
+  tool_use: (line) => isToolUse(line.tool_use ?? line),
+  tool_result: (line) => isToolResult(line.tool_result ?? line),
+  command_lifecycle: ({ command_uuid, state }) => isString(command_uuid) && isString(state),
+  conversation_reset: ({ new_conversation_id }) => isString(new_conversation_id),
+  control_request: ({ request_id, request }) => isString(request_id) && isRequest(request),
+  control_response: ({ response }) => isResponse(response),
+  control_cancel_request: ({ request_id }) => isString(request_id),
+  ...named(quietTypes, isAnything),
+});
 
 export const isClaudeLine = (value: unknown): value is ClaudeLine =>
-  isKnown(value) && isShape(value) && optionalText(value.uuid);
+  isKnown(value) && isShape(value) && isOptionalString(value.uuid);

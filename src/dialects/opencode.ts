@@ -47,10 +47,10 @@ export interface OpenCodeSession {
   readonly directory?: string;
   readonly path?: string;
   /** The session whose task tool made this one. */
-  readonly parentID?: string;
+  readonly parentID?: string | undefined;
   readonly title?: string;
   readonly agent?: string;
-  readonly model?: { readonly id: string; readonly providerID: string; readonly variant?: string };
+  readonly model?: { readonly id: string; readonly providerID: string; readonly variant?: string | undefined };
   readonly version?: string;
   readonly summary?: {
     readonly additions: number;
@@ -58,24 +58,21 @@ export interface OpenCodeSession {
     readonly files: number;
     readonly diffs?: readonly OpenCodeFileDiff[];
   };
-  readonly share?: { readonly url: string };
+  readonly share?: { readonly url: string } | undefined;
   readonly cost?: number;
   readonly tokens?: OpenCodeTokens;
   readonly time?: {
     readonly created: number;
     readonly updated: number;
     readonly compacting?: number;
-    readonly archived?: number;
+    readonly archived?: number | undefined;
   };
   readonly permission?: readonly OpenCodePermissionRule[];
-  readonly revert?: {
-    readonly messageID: string;
-    readonly partID?: string;
-    readonly snapshot?: string;
-    readonly diff?: string;
-  };
+  readonly revert?: Revert | undefined;
   readonly metadata?: Readonly<Record<string, unknown>>;
 }
+
+type Revert = { readonly messageID: string } & { readonly [Name in "partID" | "snapshot" | "diff"]?: string };
 
 export interface OpenCodeUserMessage {
   readonly id: string;
@@ -83,7 +80,7 @@ export interface OpenCodeUserMessage {
   readonly role: "user";
   readonly time?: { readonly created: number };
   readonly agent?: string;
-  readonly model?: { readonly providerID: string; readonly modelID: string; readonly variant?: string };
+  readonly model?: { readonly providerID: string; readonly modelID: string; readonly variant?: string | undefined };
   readonly summary?: { readonly title?: string; readonly body?: string; readonly diffs: readonly OpenCodeFileDiff[] };
   readonly system?: string;
   readonly tools?: Readonly<Record<string, boolean>>;
@@ -95,20 +92,20 @@ export interface OpenCodeAssistantMessage {
   readonly sessionID: string;
   readonly role: "assistant";
   readonly parentID?: string;
-  readonly time?: { readonly created: number; readonly completed?: number };
+  readonly time?: { readonly created: number; readonly completed?: number | undefined };
   readonly modelID?: string;
   readonly providerID?: string;
-  readonly variant?: string;
+  readonly variant?: string | undefined;
   readonly mode?: string;
   readonly agent?: string;
   readonly path?: { readonly cwd: string; readonly root: string };
   readonly cost?: number;
   readonly tokens?: OpenCodeTokens;
   /** `stop`, `tool-calls`, `length`, `content-filter`, `other`, `unknown`. */
-  readonly finish?: string;
-  readonly error?: OpenCodeError;
+  readonly finish?: string | undefined;
+  readonly error?: OpenCodeError | undefined;
   /** True on the message that holds a compaction's summary. */
-  readonly summary?: boolean;
+  readonly summary?: boolean | undefined;
   /** The answer in the shape that the prompt asked for. */
   readonly structured?: unknown;
 }
@@ -130,8 +127,8 @@ export interface OpenCodeTextPart extends PartBase {
   readonly type: "text";
   readonly text: string;
   /** Written by OpenCode for the model, not by the person or the model. */
-  readonly synthetic?: boolean;
-  readonly ignored?: boolean;
+  readonly synthetic?: boolean | undefined;
+  readonly ignored?: boolean | undefined;
   /** `end` says that the text is final. */
   readonly time?: OpenCodePartTime;
   readonly metadata?: Readonly<Record<string, unknown>>;
@@ -160,24 +157,24 @@ export type OpenCodeToolState =
   | {
       readonly status: "running";
       readonly input: OpenCodeToolInput;
-      readonly title?: string;
-      readonly metadata?: OpenCodeToolMetadata;
+      readonly title?: string | undefined;
+      readonly metadata?: OpenCodeToolMetadata | undefined;
       readonly time?: { readonly start: number };
     }
   | {
       readonly status: "completed";
       readonly input: OpenCodeToolInput;
       readonly output: string;
-      readonly title?: string;
-      readonly metadata?: OpenCodeToolMetadata;
+      readonly title?: string | undefined;
+      readonly metadata?: OpenCodeToolMetadata | undefined;
       readonly time?: { readonly start: number; readonly end: number; readonly compacted?: number };
-      readonly attachments?: readonly OpenCodeFilePart[];
+      readonly attachments?: readonly OpenCodeFilePart[] | undefined;
     }
   | {
       readonly status: "error";
       readonly input: OpenCodeToolInput;
       readonly error: string;
-      readonly metadata?: OpenCodeToolMetadata;
+      readonly metadata?: OpenCodeToolMetadata | undefined;
       readonly time?: { readonly start: number; readonly end: number };
     };
 
@@ -186,7 +183,7 @@ export interface OpenCodeToolPart extends PartBase {
   readonly callID: string;
   readonly tool: string;
   readonly state: OpenCodeToolState;
-  readonly metadata?: OpenCodeToolMetadata;
+  readonly metadata?: OpenCodeToolMetadata | undefined;
 }
 
 export interface OpenCodeStepStartPart extends PartBase {

@@ -19,6 +19,11 @@ export const isBoolean = (value: unknown): value is boolean => typeof value === 
 
 export const isAnything: Check = () => true;
 
+export const isOptionalString = (value: unknown): boolean => value === undefined || typeof value === "string";
+export const isOptionalNumber = (value: unknown): boolean => value === undefined || isNumber(value);
+export const isNullishString = (value: unknown): boolean => value === null || isOptionalString(value);
+export const isNullishNumber = (value: unknown): boolean => value === null || isOptionalNumber(value);
+
 export const isOneOf =
   <const Choice extends string>(choices: readonly Choice[]) =>
   (value: unknown): value is Choice =>
@@ -75,8 +80,21 @@ export function fields(checks: Readonly<Record<string, Check>>): Check {
   };
 }
 
+/** Whether the fields of an object are as expected. Written out rather than listed where lines are many. */
+export type Fields = (value: Shape) => boolean;
+
+/** An object whose fields are as expected. */
+export const fieldsOf =
+  (check: Fields): Check =>
+  (value) =>
+    isShape(value) && check(value);
+
+/** The same check under each of the names. */
+export const named = <Value>(names: readonly string[], value: Value): Readonly<Record<string, Value>> =>
+  Object.fromEntries(names.map((name) => [name, value]));
+
 /** The tag names a variant that we know, and the whole passes that variant's check. */
-export function byTag(tag: string, checks: Readonly<Record<string, Check>>): Check {
+export function byTag(tag: string, checks: Readonly<Record<string, Fields>>): Check {
   const table = new Map(Object.entries(checks));
   return (value) => {
     if (!isShape(value)) return false;

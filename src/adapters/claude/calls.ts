@@ -50,5 +50,5 @@ const callPart = ({ id, name, input }: Call, written: string): ToolCallPart => (
 function planText({ id, subagent }: Place, { id: call, name, input }: Call): Report[] {
   if (name !== "ExitPlanMode" || !isShape(input) || !isString(input.plan) || input.plan === "") return [];
   const named = { key: `${call}/plan`, native_item_id: call, message_id: id ?? undefined, subagent };
-  return whole(itemHead("message", { ...named, content: [{ type: "text", text: input.plan }] }));
+  return whole(itemHead("message", { content: [{ type: "text", text: input.plan }], ...named }));
 }

@@ -23,7 +23,7 @@ export function onResult(state: State, line: ClaudeResult): Report[] {
     state.working = true;
     return out;
   }
-  out.push({ type: "end", ...end, says });
+  out.push({ type: "end", reason: end.reason, error: end.error, says });
   return out;
 }
 

@@ -104,7 +104,7 @@ function onBoundary(state: State, { uuid, compact_metadata = {} }: ClaudeBoundar
   const { trigger, pre_tokens, post_tokens } = compact_metadata;
   const sizes = pre_tokens === undefined ? "" : `${pre_tokens} tokens before, ${post_tokens ?? "unknown"} after`;
   const detail = [trigger ?? "", sizes].filter((text) => text !== "").join(": ");
-  return notice({ ...namedBy(state, { uuid, name: "compaction" }), label: "compacted", detail });
+  return notice({ label: "compacted", detail, ...namedBy(state, { uuid, name: "compaction" }) });
 }
 
 const hookHead = ({ hook_id, hook_name }: { hook_id: string; hook_name: string }): ItemHead =>
@@ -123,9 +123,9 @@ function onNotice(state: State, line: ClaudeNotice): Report[] {
   const named = namedBy(state, { uuid: line.uuid, name: "notice" });
   const detail = line.content ?? line.text ?? "";
   if (line.subtype === "local_command" || line.subtype === "local_command_output") {
-    return commandOutput(state, { ...named, text: detail });
+    return commandOutput(state, { text: detail, ...named });
   }
-  const out = notice({ ...named, label: line.subtype, detail });
+  const out = notice({ label: line.subtype, detail, ...named });
   if (noticesWithModel.includes(line.subtype) && line.fallback_model !== undefined) {
     out.push({ type: "session", model: line.fallback_model });
   }

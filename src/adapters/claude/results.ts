@@ -61,7 +61,7 @@ export function denial(state: State, { call, output }: { call: string; output: s
   const subagent = state.tools.get(call)?.subagent;
   const named = { key: `${call}/denied`, native_item_id: call, parent: call, subagent };
   const content: ContentPart[] = [{ type: "status", label: "permission_denied", detail: output }];
-  return whole(itemHead("status", { ...named, content }));
+  return whole(itemHead("status", { content, ...named }));
 }
 
 function exitCodeOf(output: string): number | undefined {

@@ -98,7 +98,7 @@ function beginSubagent(
   const subagent: Subagent = defined({ id, parent_call_id: call, name });
   state.subagents.set(call, { subagent, title });
   const named = { key: subagentKey(id), native_item_id: id, parent: call, subagent };
-  out.push({ type: "open", item: statusHead({ ...named, label: title }) });
+  out.push({ type: "open", item: statusHead({ label: title, ...named }) });
   return subagent;
 }
 

@@ -68,7 +68,7 @@ function onLine(state: State, line: ClaudeLine): readonly (Report | Send)[] {
     case "conversation_reset":
       return [
         ...clearTodos(state.todos),
-        ...notice({ ...namedBy(state, { uuid, name: "reset" }), label: "conversation_reset", detail: "" }),
+        ...notice({ label: "conversation_reset", detail: "", ...namedBy(state, { uuid, name: "reset" }) }),
       ];
     case "control_request":
       return onControlRequest(state, line);
@@ -148,7 +148,7 @@ function onSynthetic(state: State, line: ClaudeAssistant): Report[] {
 function onHostLine(state: State, { line, place }: { readonly line: ClaudeLine; readonly place?: number }): Report[] {
   switch (line.type) {
     case "user":
-      return onHostMessage(state, { ...line, place });
+      return onHostMessage(state, line, place);
     case "control_request":
       state.requested.set(line.request_id, line.request.subtype);
       if (line.request.subtype === "interrupt" && state.working) state.interrupting = true;
@@ -161,7 +161,7 @@ function onHostLine(state: State, { line, place }: { readonly line: ClaudeLine; 
 }
 
 /** Said when the CLI takes it up: a message sent while it works may join the turn or begin the next one. */
-function onHostMessage(state: State, { uuid, message, place }: ClaudeUser & { place: number | undefined }): Report[] {
+function onHostMessage(state: State, { uuid, message }: ClaudeUser, place: number | undefined): Report[] {
   state.waiting.push({ host: place, uuid: isString(uuid) ? uuid : null, content: message.content });
   if (isString(uuid)) state.sent.add(uuid);
   return [];

@@ -74,9 +74,9 @@ function onText(state: State, { line, parts, subagent }: Said): Report[] {
   const named = { key, native_item_id: line.uuid ?? null };
   // What the CLI itself puts into the conversation is marked; all else is what a person, or a calling agent, said.
   if (subagent === undefined && (line.isSynthetic === true || line.isMeta === true)) {
-    return whole(itemHead("system", { ...named, content: parts }));
+    return whole(itemHead("system", { content: parts, ...named }));
   }
-  const said = whole(itemHead("message", { ...named, role: "user", subagent, content: parts }));
+  const said = whole(itemHead("message", { role: "user", subagent, content: parts, ...named }));
   if (subagent !== undefined || state.working) return said;
   state.working = true;
   return [{ type: "begin", origin: "user" }, ...said];
@@ -90,7 +90,7 @@ export function commandOutput(
   const printed = (OUTPUT.exec(text)?.[2] ?? text).trim();
   const changesModel = [...state.requested.values()].includes("set_model");
   if (!state.working || changesModel || printed === "") return [];
-  return whole(itemHead("message", { ...named, content: [{ type: "text", text: printed }] }));
+  return whole(itemHead("message", { content: [{ type: "text", text: printed }], ...named }));
 }
 
 /** An echo of a message: of one we know it says only that it was taken up, otherwise it is the message. */
@@ -110,6 +110,6 @@ export function sayWaiting(state: State, uuid: string | null): Report[] {
   state.waiting.splice(index, 1);
   const key = message.uuid ?? madeKey(state, "prompt");
   const named = { key, native_item_id: message.uuid };
-  const said = whole(itemHead("message", { ...named, role: "user", content: contentParts(message.content) }));
-  return said.map((report) => ({ ...report, host: message.host }));
+  const said = whole(itemHead("message", { role: "user", content: contentParts(message.content), ...named }));
+  return said.map((report) => ({ host: message.host, ...report }));
 }

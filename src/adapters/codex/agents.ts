@@ -35,7 +35,7 @@ export function beginAgent(state: State, thread: Thread): Report[] {
   thread.runs += 1;
   const content: ContentPart[] = [{ type: "status", label: "subagent", detail: thread.subagent?.name ?? thread.task }];
   const named = { key: agentKey(thread), native_item_id: thread.id, subagent: thread.subagent ?? undefined };
-  return [{ type: "open", item: itemHead("status", { ...named, content }) }, backgroundReport(state)];
+  return [{ type: "open", item: itemHead("status", { content, ...named }) }, backgroundReport(state)];
 }
 
 export function endAgent(state: State, thread: Thread, { status }: { status: "completed" | "failed" }): Report[] {

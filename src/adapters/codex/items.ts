@@ -1,13 +1,13 @@
 /** Items of a thread → items of the session: blocks of text and reasoning, tools, and the few that are neither. */
 import { defined } from "../../core/defined.ts";
 import { unreachable } from "../../core/fold.ts";
-import type { CloseReport, ItemHead, Report } from "../../core/report.ts";
+import type { ItemHead, Report } from "../../core/report.ts";
 import {
+  callHead,
   closeCall,
   emptyMessage,
   itemHead,
   type Named,
-  openCall,
   resultHead,
   resultKey,
   whole,
@@ -35,7 +35,7 @@ export function onItemStarted(state: State, { threadId, turnId, item }: ParamsOf
       return [{ type: "open", item: userHead(place, item) }];
     case "agentMessage":
     case "plan":
-      return [...breakOff(place.thread), ...openBlock(place, { part: "text" })];
+      return breakOff(place.thread).concat(openBlock(place, { part: "text" }));
     case "reasoning":
       // Its parts are blocks of their own, which begin when they are added.
       return breakOff(place.thread);
@@ -76,7 +76,7 @@ export function onItemCompleted(state: State, { threadId, turnId, item }: Params
       ];
     case "hookPrompt": {
       const content: ContentPart[] = item.fragments.map(({ text }) => ({ type: "text", text }));
-      return whole(itemHead("system", { ...named(place), content }));
+      return whole(itemHead("system", { content, ...named(place) }));
     }
     case "enteredReviewMode":
       return notice(state, { thread, label: "Review started", detail: item.review });
@@ -112,11 +112,11 @@ function userHead(place: Place, { content }: ItemOf<"userMessage">): ItemHead {
     if (path !== undefined) return { type: "file_ref", path, action: "read" };
     return { type: "text", text: url ?? name ?? "" };
   });
-  return itemHead("message", { ...named(place), role: "user", content: parts });
+  return itemHead("message", { role: "user", content: parts, ...named(place) });
 }
 
 const compactionHead = (place: Place): ItemHead =>
-  itemHead("system", { ...named(place), content: [{ type: "status", label: "Context compacted" }] });
+  itemHead("system", { content: [{ type: "status", label: "Context compacted" }], ...named(place) });
 
 /** A message item, begun when it is not open yet. */
 export function openBlock(
@@ -134,7 +134,7 @@ function blockHead(place: Place, { part, raw }: { part: "text" | "reasoning"; ra
   thread.stepUsed = true;
   thread.parent = key;
   const message_id = messageId(thread, turnId);
-  return itemHead("message", { ...named(place), message_id, content: [blockPart({ part, raw, text: "" })] });
+  return itemHead("message", { message_id, content: [blockPart({ part, raw, text: "" })], ...named(place) });
 }
 
 /** Summaries are written for people; the raw chain of thought is shown only where it is switched on. */
@@ -147,8 +147,8 @@ function closeBlock(
 ): Report[] {
   const { thread, key } = place;
   const known = thread.blocks.delete(key);
-  const close: CloseReport = { type: "close", key, status: "completed", content: [blockPart({ part, raw, text })] };
-  return [known ? close : { ...close, item: blockHead(place, { part, raw }) }];
+  const item = known ? undefined : blockHead(place, { part, raw });
+  return [{ type: "close", key, status: "completed", content: [blockPart({ part, raw, text })], item }];
 }
 
 export const summaryPlace = (place: Place, index: number): Place => ({ ...place, key: `${place.key}/s${index}` });
@@ -168,9 +168,10 @@ function closeReasoning(place: Place, { summary, content }: ItemOf<"reasoning">)
  * Codex never completes such items (transcripts/codex/steer).
  */
 export function breakOff(thread: Thread): Report[] {
-  const keys = [...thread.blocks.keys()];
+  const out: Report[] = [];
+  for (const key of thread.blocks.keys()) out.push({ type: "close", key, status: "failed" });
   thread.blocks.clear();
-  return keys.map((key) => ({ type: "close", key, status: "failed" }));
+  return out;
 }
 
 function openTool(place: Place, { item, synthetic }: { item: ToolItem; synthetic: boolean }): Report[] {
@@ -187,8 +188,9 @@ function openTool(place: Place, { item, synthetic }: { item: ToolItem; synthetic
   });
   const byModel = !(item.type === "commandExecution" && item.source === "userShell");
   const out: Report[] = byModel ? ensureParent(place) : [];
-  const message = byModel ? { message_id: messageId(thread, place.turnId), parent: thread.parent ?? undefined } : {};
-  out.push({ ...openCall({ ...named(place), ...message }, part), synthetic });
+  const message_id = byModel ? messageId(thread, place.turnId) : undefined;
+  const parent = byModel ? (thread.parent ?? undefined) : undefined;
+  out.push({ type: "open", item: callHead({ message_id, parent, ...named(place) }, part), synthetic });
   if (called) out.push(closeCall(key, part), openResult(place, item));
   return out;
 }
@@ -232,7 +234,9 @@ export function onBlockDelta(
   { part, delta, raw = false }: { part: "text" | "reasoning"; delta: string; raw?: boolean },
 ): Report[] {
   const synthetic = part === "text";
-  return [...openBlock(place, { part, raw, synthetic }), { type: "delta", key: place.key, part, delta }];
+  const out = openBlock(place, { part, raw, synthetic });
+  out.push({ type: "delta", key: place.key, part, delta });
+  return out;
 }
 
 /** Output of a tool that was never announced opens its result: the call follows when the item is complete. */

@@ -103,7 +103,7 @@ export function onReview(state: State, { method, params }: ReviewLine): Report[]
   const { reviewId, review, threadId } = params;
   const detail = together(review.status, review.rationale);
   const named = { key: `review/${reviewId}`, native_item_id: reviewId, thread: threadOf(state, threadId) };
-  const item = statusOf({ ...named, label: "Approval review", detail });
+  const item = statusOf({ label: "Approval review", detail, ...named });
   if (method === "item/autoApprovalReview/started") return [{ type: "open", item }];
   const status = review.status === "approved" ? "completed" : "failed";
   return [{ type: "close", key: item.key, status, content: item.content, item }];

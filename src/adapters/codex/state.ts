@@ -98,31 +98,19 @@ export interface State {
 }
 
 export const start = (): State => ({
-  ...blank(),
   rpc: startRpc({ prefix: "", versioned: false }),
-  threads: new Map(),
-  asked: new Map(),
-  spawnedBy: new Map(),
-  background: new Map(),
-  dropped: new Set(),
-});
-
-/** For a new connection: what the process knew is gone with it. Only the counter of requests goes on. */
-export function reset(state: State, at: number): void {
-  Object.assign(state, blank(), { at });
-  for (const known of [state.threads, state.asked, state.spawnedBy, state.background, state.dropped]) known.clear();
-}
-
-type Kept = "rpc" | "threads" | "asked" | "spawnedBy" | "background" | "dropped";
-
-const blank = (): Omit<State, Kept> => ({
   options: null,
   phase: "none",
   introduced: false,
   thread: null,
+  threads: new Map(),
   model: null,
   change: {},
   waiting: [],
+  asked: new Map(),
+  spawnedBy: new Map(),
+  background: new Map(),
+  dropped: new Set(),
   notices: 0,
   at: 0,
   early: [],
@@ -132,6 +120,11 @@ const blank = (): Omit<State, Kept> => ({
   cancelled: false,
   diff: null,
 });
+
+/** For a new connection: what the process knew is gone with it. Only the counter of requests goes on. */
+export function reset(state: State, at: number): void {
+  Object.assign(state, start(), { rpc: state.rpc, at });
+}
 
 /** Live, we are connected and may speak; a recording is only listened to. */
 export const isLive = (state: State): boolean => state.options !== null;

@@ -108,9 +108,9 @@ function onNotification(
     case "item/completed":
       return onItemCompleted(state, line.params);
     case "turn/started":
-      return onTurnStarted(state, { ...line.params, at });
+      return onTurnStarted(state, line.params, at);
     case "turn/completed":
-      return onTurnCompleted(state, { ...line.params, at });
+      return onTurnCompleted(state, line.params, at);
     case "turn/plan/updated":
       return onPlan(state, line.params);
     case "turn/diff/updated":

@@ -48,9 +48,11 @@ export function onTurnKnown(state: State, { turnId, at }: { turnId: string; at: 
   return [{ type: "begin", origin: "user" }, ...interruptIfAsked(state, at)];
 }
 
-type Started = ParamsOf<"turn/started"> & { readonly at: number };
-
-export function onTurnStarted(state: State, { threadId, turn, at }: Started): (Report | Send)[] {
+export function onTurnStarted(
+  state: State,
+  { threadId, turn }: ParamsOf<"turn/started">,
+  at: number,
+): (Report | Send)[] {
   const thread = threadOf(state, threadId);
   thread.turn = turn.id;
   endModelStep(thread);
@@ -67,9 +69,9 @@ function interruptIfAsked(state: State, at: number): Send[] {
   return interrupt(state, thread, at);
 }
 
-type Completed = ParamsOf<"turn/completed"> & { readonly at: number };
+type Completed = ParamsOf<"turn/completed">;
 
-export function onTurnCompleted(state: State, { threadId, turn, at }: Completed): (Report | Send)[] {
+export function onTurnCompleted(state: State, { threadId, turn }: Completed, at: number): (Report | Send)[] {
   const thread = threadOf(state, threadId);
   const { status } = turn;
   thread.turn = null;

@@ -1,6 +1,6 @@
 /** Messages and their text: who speaks, which block belongs to which message, where a model step begins and ends. */
 import { defined } from "../../core/defined.ts";
-import type { OpenCodeFilePart, OpenCodeSubtaskPart } from "../../dialects/opencode.ts";
+import type { OpenCodeFilePart, OpenCodeSubtaskPart, OpenCodeTextPart } from "../../dialects/opencode.ts";
 import { isShape, isString, stringOf } from "../../dialects/shape.ts";
 import type { EventOf } from "../../protocol/events.ts";
 import type { ContentPart, Item, TextPart } from "../../protocol/items.ts";
@@ -98,12 +98,9 @@ function emitChildPrompt(
   conversation.user = id;
   const info = describeUser(state, { conversation, id, created: ms });
   out.push({ id: eventId(rendering), type: "message.updated", properties: { sessionID, info } });
-  const part = { id: makeId(rendering, "prt", seed, "prompt"), sessionID, messageID: id } as const;
-  out.push({
-    id: eventId(rendering),
-    type: "message.part.updated",
-    properties: { sessionID, part: { ...part, type: "text", text: conversation.prompt }, time: ms },
-  });
+  const partID = makeId(rendering, "prt", seed, "prompt");
+  const part = { id: partID, sessionID, messageID: id, type: "text", text: conversation.prompt } as const;
+  out.push({ id: eventId(rendering), type: "message.part.updated", properties: { sessionID, part, time: ms } });
 }
 
 export function closeMessage(
@@ -155,7 +152,7 @@ export function emitUser(
       subtask !== null
         ? ({ ...base, type: "subtask", ...subtask } as const)
         : part.type === "text"
-          ? ({ ...base, type: "text", text: part.text, ...markOf(part, { synthetic }) } as const)
+          ? userText(part, { base, synthetic })
           : filePart(part, { base, directory: state.directory });
     if (shown === null) continue;
     out.push({
@@ -166,9 +163,18 @@ export function emitUser(
   }
 }
 
-/** Who wrote it, and for whom. */
-const markOf = (part: TextPart, { synthetic }: { synthetic: boolean }) =>
-  defined({ synthetic: synthetic || part.synthetic || undefined, ignored: part.ignored || undefined });
+type PartBase = Pick<OpenCodeFilePart, "id" | "sessionID" | "messageID">;
+
+/** Text with who wrote it, and for whom. */
+const userText = (part: TextPart, { base, synthetic }: { base: PartBase; synthetic: boolean }): OpenCodeTextPart => ({
+  id: base.id,
+  sessionID: base.sessionID,
+  messageID: base.messageID,
+  type: "text",
+  text: part.text,
+  synthetic: synthetic || part.synthetic || undefined,
+  ignored: part.ignored || undefined,
+});
 
 type Subtask = Pick<OpenCodeSubtaskPart, "prompt" | "description" | "agent" | "command">;
 
@@ -184,7 +190,7 @@ function subtaskIn(content: readonly ContentPart[]): Subtask | null {
 
 export function filePart(
   part: ContentPart,
-  { base, directory }: { base: Pick<OpenCodeFilePart, "id" | "sessionID" | "messageID">; directory: string },
+  { base, directory }: { base: PartBase; directory: string },
 ): OpenCodeFilePart | null {
   if (part.type === "image") {
     const url =
@@ -261,12 +267,9 @@ export function emitCompaction(
   noteMessage(rendering, { conversation, id, logged: null });
   const info = describeUser(state, { conversation, id, created: ms });
   out.push({ id: eventId(rendering), type: "message.updated", properties: { sessionID, info } });
-  const part = { id: makeId(rendering, "prt", event.event_id, "compaction"), sessionID, messageID: id } as const;
-  out.push({
-    id: eventId(rendering),
-    type: "message.part.updated",
-    properties: { sessionID, part: { ...part, type: "compaction", auto }, time: ms },
-  });
+  const partID = makeId(rendering, "prt", event.event_id, "compaction");
+  const part = { id: partID, sessionID, messageID: id, type: "compaction", auto } as const;
+  out.push({ id: eventId(rendering), type: "message.part.updated", properties: { sessionID, part, time: ms } });
 }
 
 export function closeSummary(

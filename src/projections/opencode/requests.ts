@@ -3,7 +3,7 @@
 import { defined } from "../../core/defined.ts";
 import { unifiedDiff } from "../../core/diff.ts";
 import type { OpenCodePermissionReply, OpenCodeQuestionInfo } from "../../dialects/opencode.ts";
-import { stringOf } from "../../dialects/shape.ts";
+import { isString, stringOf } from "../../dialects/shape.ts";
 import type { EventOf, PermissionStatus, Question } from "../../protocol/events.ts";
 import { eventId, makeId, type Rendering, rootOf, type ToolEntry } from "./state.ts";
 import { firstText, recordOf, toolInput, toolName } from "./tools.ts";
@@ -23,7 +23,7 @@ export function askPermission(rendering: Rendering, { data }: EventOf<"permissio
       sessionID,
       permission: permissionName({ action: data.action, tool }),
       patterns,
-      metadata: { ...more, ...describedInput({ tool: tool ?? data.action, input }) },
+      metadata: Object.assign({}, more, describedInput({ tool: tool ?? data.action, input })),
       always: always(pattern) ?? patterns,
       ...toolOf(entry),
     },
@@ -44,14 +44,13 @@ const editing = (name: string): string => (name === "write" || name === "apply_p
 function describedInput({ tool, input }: { tool: string; input: unknown }): Readonly<Record<string, unknown>> {
   const mapped = toolInput({ tool: toolName({ name: tool, kind: "tool" }), native: recordOf(input) });
   const filepath = firstText(mapped, ["filePath", "filepath"]);
-  const described = {
-    ...defined({ command: stringOf(mapped.command) }),
-    ...(filepath === "" ? {} : { filepath, ...diffOf({ path: filepath, input: mapped }) }),
-    ...defined({ url: stringOf(mapped.url) }),
-  };
+  const described: Record<string, unknown> = defined({ command: stringOf(mapped.command) });
+  if (filepath !== "") Object.assign(described, { filepath }, diffOf({ path: filepath, input: mapped }));
+  if (isString(mapped.url)) described.url = mapped.url;
   const native = recordOf(input);
-  const isComplete = Object.entries(native).every(([key, value]) => recordOf(described)[key] === value);
-  return isComplete ? described : { ...described, input: native };
+  const isComplete = Object.keys(native).every((key) => described[key] === native[key]);
+  if (!isComplete) described.input = native;
+  return described;
 }
 
 /** What an edit would do, from what is known before it is done. */

@@ -26,8 +26,12 @@ const countOf = (list: unknown): number => (Array.isArray(list) ? list.length : 
 const openTodos = (todos: unknown): number =>
   Array.isArray(todos) ? todos.filter((todo) => recordOf(todo).status !== "completed").length : 0;
 
-export function runningMetadata(entry: ToolEntry): Metadata {
-  return { ...childMetadata(entry), ...defined({ output: entry.output || undefined }) };
+/** Undefined while there is nothing to say. */
+export function runningMetadata(entry: ToolEntry): Metadata | undefined {
+  if (entry.child === null) return entry.output === "" ? undefined : { output: entry.output };
+  const metadata = childMetadata(entry);
+  if (entry.output !== "") metadata.output = entry.output;
+  return metadata;
 }
 
 export function finalMetadata({
@@ -41,26 +45,33 @@ export function finalMetadata({
   files: readonly FileRefPart[];
   directory: string;
 }): Metadata {
-  const output = result?.output ?? entry.output;
-  const metadata: Metadata = { ...childMetadata(entry), truncated: false };
+  const metadata = childMetadata(entry);
+  metadata.truncated = false;
   switch (entry.tool) {
     case "bash":
-      return defined({ ...metadata, output: bounded(output), exit: result?.exit_code });
+      metadata.output = bounded(result?.output ?? entry.output);
+      metadata.exit = result?.exit_code;
+      break;
     case "edit":
-      return { ...metadata, ...editMetadata({ entry, files, directory }), diagnostics: {} };
+      return Object.assign(metadata, editMetadata({ entry, files, directory }), { diagnostics: {} });
     case "write":
-      return { ...metadata, ...writeMetadata({ entry, files, directory }), diagnostics: {} };
+      return Object.assign(metadata, writeMetadata({ entry, files, directory }), { diagnostics: {} });
     case "apply_patch":
-      return { ...metadata, files: files.map((file) => patchedFile({ file, directory })), diagnostics: {} };
+      metadata.files = files.map((file) => patchedFile({ file, directory }));
+      metadata.diagnostics = {};
+      break;
     case "todowrite":
-      return { ...metadata, todos: entry.input.todos ?? [] };
+      metadata.todos = entry.input.todos ?? [];
+      break;
     case "read":
-      return { ...metadata, loaded: [] };
+      metadata.loaded = [];
+      break;
     case "question":
-      return defined({ ...metadata, answers: entry.answers ?? undefined });
+      metadata.answers = entry.answers ?? undefined;
+      break;
     default:
-      return metadata;
   }
+  return metadata;
 }
 
 /** Which child session a subagent's call began: clients open it from here. */

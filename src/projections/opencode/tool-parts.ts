@@ -1,6 +1,5 @@
 /** Tool parts: pending, running, completed or error, in this order, each part final exactly once. */
-import { defined } from "../../core/defined.ts";
-import type { OpenCodeToolState } from "../../dialects/opencode.ts";
+import type { OpenCodeFilePart, OpenCodeToolState } from "../../dialects/opencode.ts";
 import type { EventOf } from "../../protocol/events.ts";
 import type { FileRefPart, Item, ToolCallPart, ToolResultPart } from "../../protocol/items.ts";
 import { filePart, messageFor } from "./messages.ts";
@@ -83,11 +82,10 @@ function run(rendering: Rendering, entry: ToolEntry): void {
 
 /** Running, with what is known by now: printed output, the child session it began. */
 export function emitRunning(rendering: Rendering, entry: ToolEntry): void {
-  const metadata = runningMetadata(entry);
   const { input, start } = entry;
-  const title = entry.child === null ? {} : { title: titleOf(entry, rendering.state.directory) };
-  const more = Object.keys(metadata).length === 0 ? {} : { ...title, metadata };
-  emitTool(rendering, { entry, toolState: { status: "running", input, ...more, time: { start } } });
+  const title = entry.child === null ? undefined : titleOf(entry, rendering.state.directory);
+  const metadata = runningMetadata(entry);
+  emitTool(rendering, { entry, toolState: { status: "running", input, title, metadata, time: { start } } });
 }
 
 /** The call a result item belongs to, for the deltas of its output. */
@@ -165,24 +163,30 @@ function finish(
   const ran = entry.tool === "bash" && result.exit_code !== undefined;
   if (result.is_error && !ran) {
     const error = result.output === "" ? "The tool failed" : result.output;
-    const known = runningMetadata(entry);
-    const more = Object.keys(known).length === 0 ? {} : { metadata: known };
-    emitTool(rendering, { entry, toolState: { status: "error", input, error, ...more, time } });
+    const metadata = runningMetadata(entry);
+    emitTool(rendering, { entry, toolState: { status: "error", input, error, metadata, time } });
     return;
   }
-  const base = { sessionID: entry.session, messageID: entry.messageID };
-  const attachments = item.content
-    .filter((part) => part.type === "image")
-    .flatMap((part, index) => {
-      const id = makeId(rendering, "prt", item.item_id, String(index));
-      return filePart(part, { base: { ...base, id }, directory: state.directory }) ?? [];
-    });
-  const more = attachments.length === 0 ? {} : { attachments };
+  const attachments = attachmentsOf(rendering, { entry, item });
   const title = titleOf(entry, state.directory);
   const metadata = finalMetadata({ entry, result, files, directory: state.directory });
   emitTool(rendering, {
     entry,
-    toolState: { status: "completed", input, output: result.output, title, metadata, time, ...more },
+    toolState: { status: "completed", input, output: result.output, title, metadata, time, attachments },
+  });
+}
+
+/** The images of a result; undefined where it has none. */
+function attachmentsOf(
+  rendering: Rendering,
+  { entry, item }: { entry: ToolEntry; item: Item },
+): readonly OpenCodeFilePart[] | undefined {
+  const images = item.content.filter((part) => part.type === "image");
+  if (images.length === 0) return undefined;
+  return images.flatMap((part, index) => {
+    const id = makeId(rendering, "prt", item.item_id, String(index));
+    const base = { sessionID: entry.session, messageID: entry.messageID, id };
+    return filePart(part, { base, directory: rendering.state.directory }) ?? [];
   });
 }
 
@@ -193,6 +197,7 @@ const INTERRUPTED = "Tool execution aborted";
  */
 export function settleTools(rendering: Rendering, conversation: string): void {
   const { state, ms } = rendering;
+  if (state.tools.size === 0) return;
   // The machine closes what a turn leaves open, so a result that is open still belongs to background work.
   const background = new Set(state.results.values());
   for (const [call, entry] of state.tools) {
@@ -221,24 +226,20 @@ function emitTool(
   rendering: Rendering,
   { entry, toolState }: { entry: ToolEntry; toolState: OpenCodeToolState },
 ): void {
-  const { id, callID, tool, messageID, session } = entry;
-  const part = { id, messageID, sessionID: session, type: "tool", tool, callID, state: toolState } as const;
+  const { id, callID, tool, messageID, session: sessionID } = entry;
   const metadata = nativeMetadata(entry);
+  const part = { id, messageID, sessionID, type: "tool", tool, callID, state: toolState, metadata } as const;
   rendering.out.push({
     id: eventId(rendering),
     type: "message.part.updated",
-    properties: {
-      sessionID: session,
-      part: metadata === null ? part : { ...part, metadata },
-      time: rendering.ms,
-    },
+    properties: { sessionID, part, time: rendering.ms },
   });
 }
 
 /** The agent's own name and input, where OpenCode's clients get another. */
-function nativeMetadata({ native, nativeInput, tool }: ToolEntry): Readonly<Record<string, unknown>> | null {
-  if (native === tool && nativeInput === null) return null;
-  return { native: defined({ tool: native, input: nativeInput ?? undefined }) };
+function nativeMetadata({ native, nativeInput, tool }: ToolEntry): Readonly<Record<string, unknown>> | undefined {
+  if (native === tool && nativeInput === null) return undefined;
+  return { native: { tool: native, input: nativeInput ?? undefined } };
 }
 
 type Input = Readonly<Record<string, unknown>>;

@@ -40,11 +40,14 @@ export interface AgentLink {
   readonly own: (nativeSession: string) => void;
   readonly isOpen: () => boolean;
   readonly isShared: () => boolean;
+  /** The agent is a function of this process: to connect it again costs next to nothing. */
+  readonly isInProcess: () => boolean;
 }
 
 interface Current {
   readonly connection: Connection;
   readonly shared: SharedConnection | null;
+  readonly inProcess: boolean;
   /** The session does not use it any more: whatever still comes is ignored. */
   dropped: boolean;
 }
@@ -119,6 +122,7 @@ export function openAgentLink(options: AgentLinkOptions): AgentLink {
     own: (nativeSession) => state.current?.shared?.own(nativeSession),
     isOpen: () => state.current !== null,
     isShared: () => state.current?.shared !== null && state.current !== null,
+    isInProcess: () => state.current?.inProcess === true,
   };
 }
 
@@ -183,13 +187,15 @@ async function open({
   const { adapter, pool, session, logger } = options;
   options.check();
   const launch = adapter.launch(launchOptions);
+  const inProcess = launch.kind === "in-process";
   const key = sharingKey({ agent: adapter.agent, launch, env: launchOptions.env });
   const openFor = (to: Receiver): Promise<Connection> =>
     openLaunch(launch, { ...options, options: launchOptions, receiver: to }, options.inProcess);
-  if (key === null) return { connection: await openFor(receiver), shared: null, dropped: false, first: true };
+  if (key === null)
+    return { connection: await openFor(receiver), shared: null, inProcess, dropped: false, first: true };
   const thread = launchOptions.fork ? null : launchOptions.resume;
   const joined = await pool.join({ session, adapter, key, receiver, thread, open: openFor, logger });
-  return { connection: joined.connection, shared: joined.connection, dropped: false, first: joined.first };
+  return { connection: joined.connection, shared: joined.connection, inProcess, dropped: false, first: joined.first };
 }
 
 function openLaunch(launch: Launch, opening: Opening, inProcess: InProcessTable): Promise<Connection> {

@@ -1,11 +1,9 @@
 /** The table of commands: each opens the session by its id if need be, and keeps it open meanwhile. */
 import { PermissionId, QuestionId, type SessionId } from "../../protocol/id-schemas.ts";
-import { adopt } from "./adopt.ts";
 import { changeAgent } from "./change-agent.ts";
 import type { AdoptOptions, Sessions } from "./contract.ts";
 import { forkSession } from "./create.ts";
 import { deleteSession, pruneSessions } from "./delete.ts";
-import { discover } from "./discover.ts";
 import { giveKeys, missingKeys } from "./keys.ts";
 import type { OpenSession, OpenSessions } from "./open-session.ts";
 import { withSession } from "./open-sessions.ts";
@@ -48,8 +46,9 @@ export function commands(table: OpenSessions): Commands {
   return {
     create: (id, asked) => createPlaced(table, { id, asked }, null),
     move: (id, to) => moveSession(table, { id, to }, null),
-    discover: (query) => discover(runtime, query),
-    adopt: oneAfterTheOther((options: AdoptOptions) => adopt(table, options)),
+    // What knows the files of every agent is loaded by the few who ask for it.
+    discover: async (query) => (await import("./discover.ts")).discover(runtime, query),
+    adopt: oneAfterTheOther(async (options: AdoptOptions) => (await import("./adopt.ts")).adopt(table, options)),
     update: (id, asked, { standIn = false } = {}) => on(id, (open) => update(runtime, open, { asked, standIn })),
     changeAgent: (id, choice) => on(id, (open) => changeAgent(table, open, choice)),
     prompt: (id, request) => on(id, (open) => prompt(runtime, open, request)),

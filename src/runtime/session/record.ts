@@ -12,7 +12,7 @@ import { summarise } from "./summary.ts";
 /** A checkpoint is made at a turn's end, and at the latest after this many events… */
 const CHECKPOINT_EVENTS = 5_000;
 /** …unless the last one was large and fewer than so many times its size were written since: at an end, and before. */
-const SHARE_AT_END = 0.5;
+const SHARE_AT_END = 2;
 const SHARE_BEFORE = 4;
 const LARGE_CHECKPOINT = 8 * 1024;
 
@@ -59,25 +59,11 @@ export interface RecorderOptions {
   readonly writer: EntryWriter;
 }
 
-export function openRecorder({ id, settings, snapshot, redactor, state, writer }: RecorderOptions): Recorder {
+export function openRecorder(options: RecorderOptions): Recorder {
+  const { id, settings, snapshot, state, writer } = options;
   const noted: Noted = { prompts: [], items: [], turnEnded: false };
   return {
-    add(output, origin) {
-      // A prompt is noted as started before the end of its turn can be: both may be in one step.
-      for (const effect of output.effects) {
-        if (effect.type === "prompt.started") noted.prompts.push({ promptId: effect.prompt_id, status: "started" });
-        else if (effect.type === "prompt.dropped")
-          noted.prompts.push({ promptId: effect.prompt_id, status: "dropped" });
-      }
-      for (const event of output.events) {
-        writer.event(event);
-        if (event.type !== "item.delta") note(noted, { event, state });
-      }
-      for (const record of output.native) {
-        const { line, at, from } = record;
-        writer.native({ line, at, from, text: nativeText(record, { origin, redactor }) });
-      }
-    },
+    add: (output, origin) => add(options, noted, { output, origin }),
     repeat: writer.repeat,
     size: writer.size,
     finish() {
@@ -97,6 +83,27 @@ export function openRecorder({ id, settings, snapshot, redactor, state, writer }
       };
     },
   };
+}
+
+interface Adding {
+  readonly output: SessionOutput;
+  readonly origin: Origin | null;
+}
+
+function add({ writer, state, redactor }: RecorderOptions, noted: Noted, { output, origin }: Adding): void {
+  // A prompt is noted as started before the end of its turn can be: both may be in one step.
+  for (const effect of output.effects) {
+    if (effect.type === "prompt.started") noted.prompts.push({ promptId: effect.prompt_id, status: "started" });
+    else if (effect.type === "prompt.dropped") noted.prompts.push({ promptId: effect.prompt_id, status: "dropped" });
+  }
+  for (const event of output.events) {
+    writer.event(event);
+    if (event.type !== "item.delta") note(noted, { event, state });
+  }
+  for (const record of output.native) {
+    const { line, at, from } = record;
+    writer.native({ line, at, from, text: nativeText(record, { origin, redactor }) });
+  }
 }
 
 interface Noted {

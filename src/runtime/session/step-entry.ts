@@ -22,21 +22,22 @@ export function stepLines(
   { entry, groupBytes }: { readonly entry: LinesEntry; readonly groupBytes: number },
 ): number {
   const { text } = entry;
+  const line = { source: text, start: 0, end: 0 };
   let count = 0;
   while (entry.next <= text.length) {
     const newline = text.indexOf("\n", entry.next);
-    const line = { source: text, start: entry.next, end: newline < 0 ? text.length : newline };
+    line.start = entry.next;
+    line.end = newline < 0 ? text.length : newline;
     entry.next = line.end + 1;
     count += 1;
-    stepLine(stepping, { line, entry });
+    stepLine(stepping, line, entry);
     if (stepping.recorder.size() >= groupBytes) break;
   }
   return count;
 }
 
-function stepLine(stepping: Stepping, { line, entry }: { readonly line: LineSpan; readonly entry: LinesEntry }): void {
+function stepLine(stepping: Stepping, line: LineSpan, { at, hasSecrets }: LinesEntry): void {
   const { session, recorder, redactor } = stepping;
-  const { at, hasSecrets } = entry;
   const repeated = hasSecrets ? null : session.repeat(line, at);
   if (repeated !== null) return recorder.repeat(repeated);
   const text = textOf(line);

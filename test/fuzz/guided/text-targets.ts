@@ -148,8 +148,8 @@ const packing = (): Target => ({
       let template: LineTemplate | null = null;
       for (const [index, source] of texts.entries()) {
         const [line, at, from] = [index + 1, index * 7, index % 9 === 8 ? "host" : "agent"] as const;
-        const cuts = template === null ? undefined : matchLine(template, spanOf(source))?.cuts;
-        if (template !== null && cuts !== undefined) {
+        const cuts: number[] = [];
+        if (template !== null && matchLine(template, spanOf(source), cuts) !== null) {
           encoder.repeat({ line, readAt: at, native: { ...spanOf(source), template, cuts } });
         } else {
           encoder.add({ line, at, from, text: source });

@@ -165,6 +165,8 @@ const sessionOf = ({ members }: Shared, name: string | null): SessionId | null =
 function deliverText(shared: Shared, text: string): void {
   const keys = [...shared.members.values()].some(({ onLine }) => onLine !== undefined) ? [] : shared.adapter.deltaKeys;
   let last: { readonly template: LineTemplate; readonly member: Member } | null = null;
+  const span = { source: text, start: 0, end: 0 };
+  const cuts: number[] = [];
   let start = 0;
   let alike = 0;
   const passOn = (end: number): void => {
@@ -173,7 +175,9 @@ function deliverText(shared: Shared, text: string): void {
   for (let end = 0; end < text.length; start = end + 1) {
     const newline = text.indexOf("\n", start);
     end = newline < 0 ? text.length : newline;
-    if (last !== null && matchLine(last.template, { source: text, start, end }) !== null) continue;
+    span.start = start;
+    span.end = end;
+    if (last !== null && matchLine(last.template, span, cuts) !== null) continue;
     passOn(start);
     alike = end + 1;
     last = null;

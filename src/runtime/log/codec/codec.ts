@@ -6,7 +6,7 @@ import type { NativeLine } from "../../../protocol/resources.ts";
 import type { Encoded, EntryWriter } from "../contract.ts";
 import { openEventEncoder } from "./encode.ts";
 import { type Groups, openGroups } from "./group.ts";
-import { type LineWriter, newScratch, openLineWriter, type Scratch } from "./line-writer.ts";
+import { type LineWriter, newScratch, openLineWriter } from "./line-writer.ts";
 import { decodeNative, openNativeEncoder } from "./native.ts";
 
 export interface Codec extends Groups {
@@ -16,20 +16,32 @@ export interface Codec extends Groups {
 }
 
 export function openCodec(): Codec {
-  const scratch = { events: newScratch(), native: newScratch() };
-  return { ...openGroups(), openWriter: () => openWriter(scratch), decodeNative };
+  const { begin, ...writer } = entryWriter();
+  const openWriter = (): EntryWriter => {
+    begin();
+    return writer;
+  };
+  return { ...openGroups(), openWriter, decodeNative };
 }
 
-function openWriter(scratch: { readonly events: Scratch; readonly native: Scratch }): EntryWriter {
-  const eventLines = openLineWriter(scratch.events);
+function entryWriter(): EntryWriter & { readonly begin: () => void } {
+  const eventLines = openLineWriter(newScratch());
   const encoder = openEventEncoder(eventLines);
   let firstEvent = 0;
   let lastEvent = 0;
-  const nativeLines = openLineWriter(scratch.native);
+  const nativeLines = openLineWriter(newScratch());
   const natives = openNativeEncoder(nativeLines);
   let firstLine = 0;
   let lastLine = 0;
   return {
+    begin() {
+      eventLines.begin();
+      encoder.begin();
+      firstEvent = 0;
+      nativeLines.begin();
+      natives.begin();
+      firstLine = 0;
+    },
     event(event) {
       if (firstEvent === 0) firstEvent = event.sequence;
       lastEvent = event.sequence;
@@ -52,6 +64,8 @@ function openWriter(scratch: { readonly events: Scratch; readonly native: Scratc
     finish() {
       const native = finishLines(nativeLines, { first: firstLine, last: lastLine });
       const events = finishLines(eventLines, { first: firstEvent, last: lastEvent });
+      // The last line would keep the chunk of output that it was read with.
+      natives.begin();
       if (events === null) return { events, native };
       return { events: { ...events, wholeBytes: encoder.wholeBytes(), wholes: encoder.wholes() }, native };
     },

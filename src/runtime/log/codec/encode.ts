@@ -12,6 +12,8 @@ import type { EventOf, UniversalEvent } from "../../../protocol/events.ts";
 import type { LineWriter } from "./line-writer.ts";
 
 export interface EventEncoder {
+  /** A group begins, with a whole event. */
+  readonly begin: () => void;
   readonly add: (event: UniversalEvent) => void;
   /** A delta like one that was added before, without an object of its own. */
   readonly repeat: (repeated: RepeatedDelta) => void;
@@ -37,9 +39,11 @@ interface Run {
   readonly around: number;
 }
 
-/** One for each group: a group begins with a whole event. */
+/** What a delta has of its own. */
+type Next = Pick<RepeatedDelta, "sequence" | "line" | "time" | "delta">;
+
 export function openEventEncoder(lines: LineWriter): EventEncoder {
-  const wholes: UniversalEvent[] = [];
+  let wholes: UniversalEvent[] = [];
   let run: Run | null = null;
   let wholeBytes = 0;
 
@@ -56,10 +60,7 @@ export function openEventEncoder(lines: LineWriter): EventEncoder {
       : null;
   };
 
-  const addNext = (
-    last: Run,
-    { sequence, line, time, delta }: Pick<RepeatedDelta, "sequence" | "line" | "time" | "delta">,
-  ) => {
+  const addNext = (last: Run, { sequence, line, time, delta }: Next): void => {
     if (time !== last.time) lines.integer(timeOf(time) - timeOf(last.time));
     if (line !== last.line + 1) {
       lines.text("/");
@@ -74,19 +75,22 @@ export function openEventEncoder(lines: LineWriter): EventEncoder {
   };
 
   return {
+    begin() {
+      wholes = [];
+      run = null;
+      wholeBytes = 0;
+    },
     add(event) {
-      if (run === null || !isPlainDelta(event) || !follows(run, event) || !isLike(run.like, event))
-        return addWhole(event);
-      addNext(run, { sequence: event.sequence, line: event.cause.line, time: event.time, delta: event.data.delta });
+      if (run === null || !isPlainDelta(event) || !isLike(run.like, event)) return addWhole(event);
+      const next = { sequence: event.sequence, line: event.cause.line, time: event.time, delta: event.data.delta };
+      if (!follows(run, next)) return addWhole(event);
+      addNext(run, next);
       run.like = event;
     },
     repeat(repeated) {
-      const { like, sequence, line, time } = repeated;
+      const { like } = repeated;
       // The run is mostly of the very event that is repeated.
-      const fits =
-        run !== null &&
-        (run.like === like || isLike(run.like, like)) &&
-        follows(run, { sequence, time, cause: { line } });
+      const fits = run !== null && (run.like === like || isLike(run.like, like)) && follows(run, repeated);
       if (run === null || !fits) addWhole(repeatedEvent(repeated));
       else addNext(run, repeated);
       if (run !== null) run.like = like;
@@ -97,8 +101,8 @@ export function openEventEncoder(lines: LineWriter): EventEncoder {
 }
 
 /** Time and native lines never go back; texts of times compare as the times do. */
-const follows = (last: Run, next: Pick<PlainDelta, "sequence" | "time" | "cause">): boolean =>
-  next.sequence === last.sequence + 1 && next.time >= last.time && next.cause.line >= last.line;
+const follows = (last: Run, next: Next): boolean =>
+  next.sequence === last.sequence + 1 && next.time >= last.time && next.line >= last.line;
 
 const isLike = (last: EventOf<"item.delta">, next: EventOf<"item.delta">): boolean =>
   next.data.item_id === last.data.item_id &&

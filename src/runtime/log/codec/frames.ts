@@ -3,12 +3,12 @@ import { assert } from "../../../core/fold.ts";
 import { timeText } from "../../../core/time-text.ts";
 import type { EventOf } from "../../../protocol/events.ts";
 import { asBuffer } from "./decode.ts";
-import { copyOut, reserve, type Scratch, writeInteger } from "./line-writer.ts";
+import { copyOut, newScratch, reserve, type Scratch, writeInteger } from "./line-writer.ts";
 
 /** Frame `i` begins at byte `starts[i]`; the last start is the length. */
 export interface Frames {
   readonly bytes: Buffer;
-  readonly starts: readonly number[];
+  readonly starts: Uint32Array;
 }
 
 /** The `id:` of a frame: a fixed text, then a number that grows by one with each event. */
@@ -30,17 +30,29 @@ const DATA = Buffer.from("\ndata: ");
 /** What stands around an event's JSON at most, with the number of its id. */
 const FRAME_BYTES = DATA.length + 32;
 
-export function encodeFrames(bytes: Uint8Array, { id, scratch }: { id: FrameId; scratch: Scratch }): Frames {
+/** Memory that is used again for each group. */
+export interface FrameScratch extends Scratch {
+  starts: Uint32Array;
+}
+
+/** As many frames as a group of a flood has. */
+const FIRST_STARTS = 1_024;
+
+export const newFrameScratch = (): FrameScratch => ({ ...newScratch(), starts: new Uint32Array(FIRST_STARTS) });
+
+export function encodeFrames(bytes: Uint8Array, { id, scratch }: { id: FrameId; scratch: FrameScratch }): Frames {
   const source = asBuffer(bytes);
   const head = Buffer.from(`id: ${id.text}`);
   const around = head.length + FRAME_BYTES;
-  const starts: number[] = [];
+  // One for all deltas.
+  const step: Step = { ms: 0, lines: 0, text: 0, end: 0 };
+  let index = 0;
   let at = 0;
   let whole = { start: 0, end: 0 };
   let template: Template | null = null;
-  for (let start = 0; start < source.length; ) {
-    const value = id.first + starts.length;
-    starts.push(at);
+  for (let start = 0; start < source.length; index += 1) {
+    const value = id.first + index;
+    noteStart(scratch, index, at);
     if (source[start] === BRACE) {
       const end = source.indexOf(NEWLINE, start);
       reserve(scratch, { at, length: end - start + around });
@@ -51,18 +63,27 @@ export function encodeFrames(bytes: Uint8Array, { id, scratch }: { id: FrameId; 
       start = end + 1;
     } else {
       template ??= templateOf(source.toString("utf8", whole.start, whole.end));
-      const step = readStep(source, start);
+      readStep(step, source, start);
       advance(template, step);
       reserve(scratch, { at, length: step.end - step.text + template.size + around });
       at = writeHead(scratch.buffer, { at, head, value });
-      at = writeDelta(scratch.buffer, { at, source, step, template });
+      at = writeDelta({ buffer: scratch.buffer, at, source, step, template });
       start = step.end + 1;
     }
     scratch.buffer[at++] = NEWLINE;
     scratch.buffer[at++] = NEWLINE;
   }
-  starts.push(at);
-  return { bytes: copyOut(scratch, at), starts };
+  noteStart(scratch, index, at);
+  return { bytes: copyOut(scratch, at), starts: scratch.starts.slice(0, index + 1) };
+}
+
+function noteStart(scratch: FrameScratch, index: number, at: number): void {
+  if (index === scratch.starts.length) {
+    const longer = new Uint32Array(2 * index);
+    longer.set(scratch.starts);
+    scratch.starts = longer;
+  }
+  scratch.starts[index] = at;
 }
 
 /** The JSON of a delta, cut where it changes from one delta to the next. */
@@ -115,14 +136,14 @@ function spanOf(json: string, { key, value }: { key: string; value: unknown }): 
 }
 
 interface Step {
-  readonly ms: number;
-  readonly lines: number;
+  ms: number;
+  lines: number;
   /** Where the text begins, with its quote, and where the line ends. */
-  readonly text: number;
-  readonly end: number;
+  text: number;
+  end: number;
 }
 
-function readStep(source: Buffer, start: number): Step {
+function readStep(step: Step, source: Buffer, start: number): void {
   let at = start;
   let ms = 0;
   let lines = 1;
@@ -135,7 +156,10 @@ function readStep(source: Buffer, start: number): Step {
   let end = at;
   while (end - at < SHORT && source[end] !== NEWLINE) end += 1;
   if (source[end] !== NEWLINE) end = source.indexOf(NEWLINE, end);
-  return { ms, lines, text: at, end };
+  step.ms = ms;
+  step.lines = lines;
+  step.text = at;
+  step.end = end;
 }
 
 const isDigit = (byte: number | undefined): boolean => byte !== undefined && byte >= ZERO && byte < ZERO + 10;
@@ -153,13 +177,14 @@ function writeHead(buffer: Buffer, { at, head, value }: { at: number; head: Buff
 }
 
 interface DeltaParts {
+  readonly buffer: Buffer;
   readonly at: number;
   readonly source: Buffer;
   readonly step: Step;
   readonly template: Template;
 }
 
-function writeDelta(buffer: Buffer, { at: from, source, step, template }: DeltaParts): number {
+function writeDelta({ buffer, at: from, source, step, template }: DeltaParts): number {
   const { start, middle, afterText, sequence, line } = template;
   let at = from;
   buffer.set(start, at);

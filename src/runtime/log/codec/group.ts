@@ -4,8 +4,7 @@ import type { SessionId } from "../../../protocol/ids.ts";
 import type { EncodedEvents, EventGroup, SseCursor } from "../contract.ts";
 import { type Cache, openCache } from "./cache.ts";
 import { decodeEvents, decodeFirst, decodeNotable } from "./decode.ts";
-import { encodeFrames, type FrameId, type Frames } from "./frames.ts";
-import { newScratch } from "./line-writer.ts";
+import { encodeFrames, type FrameId, type Frames, newFrameScratch } from "./frames.ts";
 
 /**
  * Consumers who keep up want the same groups at about the same time. What the writer had and what was made for the
@@ -34,7 +33,7 @@ export interface Groups {
 type MakeFrames = (cursor: SseCursor) => Frames;
 
 export function openGroups(): Groups {
-  const scratch = newScratch();
+  const scratch = newFrameScratch();
   const written = openCache<EventGroup, Written>({ maxBytes: EVENTS_BYTES });
   const frames: Record<SseCursor, Cache<EventGroup, Frames>> = {
     sequence: openCache({ maxBytes: FRAMES_BYTES }),

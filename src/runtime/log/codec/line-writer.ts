@@ -24,7 +24,13 @@ export interface Scratch {
 
 export const newScratch = (): Scratch => ({ buffer: Buffer.allocUnsafe(FIRST_BYTES) });
 
+/**
+ * One serves all groups, and so do the encoders that use it: the engine drops the machine code of functions that nobody
+ * holds, and would compile those of a flood again and again.
+ */
 export interface LineWriter {
+  /** Drops what was written. */
+  readonly begin: () => void;
   readonly text: (text: string) => void;
   /** A text as JSON has it, in quotes. */
   readonly literal: (text: string) => void;
@@ -36,7 +42,7 @@ export interface LineWriter {
   readonly integer: (value: number) => void;
   readonly endLine: () => void;
   readonly size: () => number;
-  /** All that was written, in memory of its own; nothing can be added after that. */
+  /** All that was written, in memory of its own. */
   readonly finish: () => Buffer;
 }
 
@@ -47,6 +53,9 @@ export function openLineWriter(scratch: Scratch): LineWriter {
     at += scratch.buffer.write(text, at, "utf8");
   };
   return {
+    begin() {
+      at = 0;
+    },
     text: write,
     literal(text) {
       reserve(scratch, { at, length: SHORT_TEXT + 2 });

@@ -21,70 +21,93 @@ const AUTHORS: Readonly<Record<string, NativeLine["from"]>> = { a: "agent", h: "
 const NATIVE = ',"native":';
 const TEMPLATE = "~";
 const VALUES = "=";
+const EQUALS = VALUES.charCodeAt(0);
 const SEPARATOR = "\t";
 const TAB = 0x09;
 const COMMA = 0x2c;
 
 export interface NativeEncoder {
+  /** A group begins, with a whole line. */
+  readonly begin: () => void;
   readonly add: (native: NativeText) => void;
   readonly repeat: (repeated: Pick<RepeatedDelta, "line" | "readAt" | "native">) => void;
 }
 
+/** The line before; its text is cut out of its source only where it is needed. */
+interface Last {
+  line: number;
+  at: number;
+  from: NativeText["from"];
+  source: string;
+  start: number;
+  end: number;
+}
+
+const NOTHING = spanOf("");
+
 export function openNativeEncoder(lines: LineWriter): NativeEncoder {
-  /** The line before; its text is cut out of its source only where it is needed. */
-  let last: {
-    readonly line: number;
-    readonly at: number;
-    readonly from: NativeText["from"];
-    readonly span: LineSpan;
-  } | null = null;
+  /** No line is before the first: one with the number 0 is in no log. */
+  const last: Last = { line: 0, at: 0, from: "process", source: "", start: 0, end: 0 };
   /** The shared start of the last line that had one: the next line mostly begins with it too. */
-  let start = "";
+  let shared = "";
   /** The template that was written last, as long as every line fits it. */
   let template: LineTemplate | null = null;
+  const follows = (line: number, at: number): boolean => last.line > 0 && line === last.line + 1 && at >= last.at;
 
   const add = ({ line, at, from, text }: NativeText): void => {
     template = null;
-    if (last === null || line !== last.line + 1 || at < last.at) {
+    if (!follows(line, at)) {
       lines.text(`{"line":${line},"time":"${new Date(at).toISOString()}","from":"${from}"${NATIVE}${text}}`);
-      start = "";
+      shared = "";
     } else {
-      if (start === "" || text.slice(0, start.length) !== start) start = sharedStart(textOf(last.span), text);
-      lines.text(`${LETTERS[from]}${at - last.at},${start.length},`);
-      lines.text(text.slice(start.length));
+      if (shared === "" || text.slice(0, shared.length) !== shared) shared = sharedStart(textOf(last), text);
+      lines.text(`${LETTERS[from]}${at - last.at},${shared.length},`);
+      lines.text(text.slice(shared.length));
     }
     lines.endLine();
-    last = { line, at, from, span: spanOf(text) };
+    last.from = from;
+    note(last, { line, at }, spanOf(text));
   };
 
   return {
+    begin() {
+      note(last, { line: 0, at: 0 }, NOTHING);
+      shared = "";
+      template = null;
+    },
     add,
     repeat({ line, readAt: at, native }) {
-      const follows = last !== null && line === last.line + 1 && at >= last.at && last.from === "agent";
-      const cuts =
-        last === null || !follows ? null : template === native.template ? [] : cutsOf(native.template, last.span);
-      if (last === null || cuts === null) return add({ line, at, from: "agent", text: textOf(native) });
-      if (cuts.length > 0) {
-        lines.text(`${TEMPLATE}${cuts.join()}`);
+      const fits = follows(line, at) && last.from === "agent";
+      if (!fits) return add({ line, at, from: "agent", text: textOf(native) });
+      if (template !== native.template) {
+        const cuts: number[] = [];
+        // The line before may not fit the template itself.
+        if (matchLine(native.template, last, cuts) === null) {
+          return add({ line, at, from: "agent", text: textOf(native) });
+        }
+        lines.text(`${TEMPLATE}${cuts.map((cut) => cut - last.start).join()}`);
         lines.endLine();
         template = native.template;
       }
-      lines.character(VALUES.charCodeAt(0));
+      lines.character(EQUALS);
       lines.integer(at - last.at);
       for (let index = 0; index < native.cuts.length; index += 2) {
         lines.character(index === 0 ? COMMA : TAB);
         lines.copy(native.source, native.cuts[index] ?? 0, native.cuts[index + 1] ?? 0);
       }
       lines.endLine();
-      last = { line, at, from: "agent", span: native };
-      start = "";
+      note(last, { line, at }, native);
+      shared = "";
     },
   };
 }
 
-/** Where the values are in the line before; null when it does not fit the template itself. */
-function cutsOf(template: LineTemplate, span: LineSpan): readonly number[] | null {
-  return matchLine(template, span)?.cuts.map((cut) => cut - span.start) ?? null;
+function note(last: Last, { line, at }: Pick<Last, "line" | "at">, { source, start, end }: LineSpan): void {
+  last.line = line;
+  last.at = at;
+  last.source = source;
+  last.start = start;
+  last.end = end;
 }
 
 /** By halves: comparing long pieces at once is quicker than letter by letter. Never half of a character. */
