@@ -120,11 +120,10 @@ test("a damaged, shortened, newer or hostile backup is refused, and nothing is r
     return stderr;
   };
   const bad = join(folder, "..", "bad");
-  const at = bytes.indexOf("banana");
-  expect(at).toBeGreaterThan(0);
-  const flipped = Buffer.from(bytes);
-  flipped[at] = (flipped[at] ?? 0) ^ 1;
-  writeFileSync(bad, flipped);
+  // Everywhere: SQLite leaves copies in parts of pages that it does not use.
+  const flipped = bytes.toString("latin1").replaceAll("banana", "canana");
+  expect(flipped).toContain("canana");
+  writeFileSync(bad, flipped, "latin1");
   expect(await refusal("flipped")).toContain("Nothing was restored");
   writeFileSync(bad, bytes);
   truncateSync(bad, bytes.length / 2);

@@ -6,6 +6,7 @@ import type { UniversalEvent } from "../../src/protocol/events.ts";
 import { blob, integer } from "../../src/runtime/log/rows.ts";
 import { openDatabase } from "../../src/runtime/log/sqlite/database.ts";
 import { salvagesIn } from "../../src/runtime/log/sqlite/salvage.ts";
+import { PAGE_BYTES } from "../../src/runtime/log/sqlite/schema.ts";
 import type { Client, Session } from "../../src/sdk/index.ts";
 import { bodyOf, checkDamaged, type Violation } from "./checks.ts";
 import type { FaultClient } from "./client.ts";
@@ -19,7 +20,7 @@ const MORE_FILES = 12;
 const MORE_MEMORY = 300;
 const READS = 5;
 /** The pages of a log that the schema and the roots of its tables of sessions and events need. */
-const TABLES_BYTES = 8 * 8_192;
+const TABLES_BYTES = 8 * PAGE_BYTES;
 /** Deleted at once. */
 const BATCH = 20;
 

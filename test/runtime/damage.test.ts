@@ -7,13 +7,13 @@ import type { UniversalEvent } from "../../src/protocol/events.ts";
 import { blob, integer } from "../../src/runtime/log/rows.ts";
 import { openDatabase } from "../../src/runtime/log/sqlite/database.ts";
 import { LOG_FILE, openSqliteLog } from "../../src/runtime/log/sqlite/open.ts";
+import { PAGE_BYTES } from "../../src/runtime/log/sqlite/schema.ts";
 import type { Sessions } from "../../src/runtime/session/contract.ts";
 import { franca } from "../support/daemon.ts";
 import { temporaryFolder } from "../support/folders.ts";
 import { eventsAfter, open, removeFolder, session, spoken, tempFolder, turn } from "../support/sessions.ts";
 import { mountTmpfs } from "../support/tmpfs.ts";
 
-const PAGE_BYTES = 8_192;
 const id = session("s");
 let folder: string;
 let sessions: Sessions | null = null;

@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { openMemoryLog } from "../../src/runtime/log/memory/open.ts";
 import { openDatabase } from "../../src/runtime/log/sqlite/database.ts";
 import { LOG_FILE, openSqliteLog } from "../../src/runtime/log/sqlite/open.ts";
+import { PAGE_BYTES } from "../../src/runtime/log/sqlite/schema.ts";
 import { encodeEvents } from "../support/entries.ts";
 import { a, create, describeLog, entry, spans, summaryAt } from "../support/log-contract.ts";
 import { removeFolder, tempFolder } from "../support/sessions.ts";
@@ -114,7 +115,7 @@ describe("sqlite", () => {
     const file = join(folder, LOG_FILE);
     const bytes = readFileSync(file);
     // Every page but the first is overwritten: the tables' contents are gone.
-    writeFileSync(file, Buffer.concat([bytes.subarray(0, 8192), Buffer.alloc(bytes.length - 8192, 0x5a)]));
+    writeFileSync(file, Buffer.concat([bytes.subarray(0, PAGE_BYTES), Buffer.alloc(bytes.length - PAGE_BYTES, 0x5a)]));
     expect(openLog).toThrow(/franca\.db is damaged.*backup/s);
     writeFileSync(file, "this is not a database at all, but long enough to be read as one".repeat(100));
     expect(openLog).toThrow(/franca\.db is damaged or is no Franca log/);

@@ -6,10 +6,12 @@ import type { UniversalEvent } from "../../src/protocol/events.ts";
 import type { EventLog } from "../../src/runtime/log/contract.ts";
 import { LOG_FILE, openSqliteLog } from "../../src/runtime/log/sqlite/open.ts";
 import { salvagesIn } from "../../src/runtime/log/sqlite/salvage.ts";
+import { PAGE_BYTES } from "../../src/runtime/log/sqlite/schema.ts";
 import { temporaryFolder } from "../support/folders.ts";
 import { open, removeFolder, session, tempFolder, turn } from "../support/sessions.ts";
 
-const PAGE_BYTES = 8_192;
+const MIDDLE = PAGE_BYTES / 2;
+const NEAR_END = PAGE_BYTES - 92;
 const names = ["one", "two", "three"];
 const original = tempFolder();
 let whole: ReadonlyMap<string, readonly UniversalEvent[]>;
@@ -107,8 +109,8 @@ test.each([
   ["zeros", (page: Buffer) => void page.fill(0)],
   ["noise", (page: Buffer) => void page.fill("f7a9c0")],
   ["another kind of page", (page: Buffer) => void page.writeUInt8((page[0] ?? 0) ^ 0x08)],
-  ["one byte in the middle", (page: Buffer) => void page.writeUInt8((page[4_000] ?? 0) ^ 0x11, 4_000)],
-  ["one byte near the end", (page: Buffer) => void page.writeUInt8((page[8_100] ?? 0) ^ 0x11, 8_100)],
+  ["one byte in the middle", (page: Buffer) => void page.writeUInt8((page[MIDDLE] ?? 0) ^ 0x11, MIDDLE)],
+  ["one byte near the end", (page: Buffer) => void page.writeUInt8((page[NEAR_END] ?? 0) ^ 0x11, NEAR_END)],
 ])("%s in each page in turn", async (_name, damage) => {
   const missing: number[] = [];
   for (let page = 2; page <= bytes.length / PAGE_BYTES; page += 1) {
@@ -123,7 +125,7 @@ test.each([
 test("a file that is cut at any page is served as far as it goes, or refused in words", async () => {
   let opened = 0;
   for (let pages = 1; pages < bytes.length / PAGE_BYTES; pages += 1) {
-    const folder = folderWith((file) => truncateSync(file, pages * PAGE_BYTES - (pages % 2) * 4_096));
+    const folder = folderWith((file) => truncateSync(file, pages * PAGE_BYTES - (pages % 2) * (PAGE_BYTES / 2)));
     try {
       // Where the end of the file had everything of a session, nothing is left that could name it.
       await expectNamed(folder, "Some of the records of sessions could not be read");

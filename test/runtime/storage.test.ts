@@ -63,7 +63,7 @@ function watchedSystem(): { readonly system: System; readonly waiting: ReadonlyS
 }
 
 describe("a file that may not grow any more", () => {
-  const store = () => ({ kind: "sqlite" as const, folder, maxBytes: 900_000 });
+  const store = () => ({ kind: "sqlite" as const, folder, maxBytes: 750_000 });
 
   test("closed while there is no room, a session tries no more, and the process can end", async () => {
     const { system, waiting } = watchedSystem();

@@ -3,13 +3,13 @@
  * cursors: one who falls behind the ring goes on from the log, fills no memory and slows nobody.
  */
 import type { SessionId } from "../../protocol/ids.ts";
+import { type Aging, openAging } from "./aging.ts";
 import type { EventGroup, EventLog, Follow } from "./contract.ts";
-import { type Quiet, whenQuiet } from "./quiet.ts";
 import { firstGroup } from "./search.ts";
 
 const TAIL_BYTES = 8 * 1024 * 1024;
-/** Readers who keep up have read a group long before that: it is dropped when nothing came for so long. */
-const KEPT_MS = 5_000;
+/** Readers who keep up have read a group long before that: it is dropped then, at the latest after twice the time. */
+const KEPT_MS = 1_000;
 /** How much a reader who is behind takes from the log at a time. */
 const READ_BYTES = 512 * 1024;
 /** How often we look whether another process has written, while there are readers. */
@@ -59,8 +59,9 @@ interface State {
   /** Reads under way, by what they read: readers at the same place share one. */
   readonly reads: Map<string, Promise<readonly EventGroup[]>>;
   poll: NodeJS.Timeout | null;
-  /** Drops the ring. */
-  readonly quiet: Quiet;
+  /** Drops old groups: those up to this position were there at the last look. */
+  readonly aging: Aging;
+  old: number;
   closed: boolean;
 }
 
@@ -87,7 +88,8 @@ export function openTail(log: EventLog, { maxBytes = TAIL_BYTES, keptMs = KEPT_M
     lookedAt: 0,
     reads: new Map(),
     poll: null,
-    quiet: whenQuiet(keptMs, () => dropAll(state)),
+    aging: openAging(keptMs, () => forget(state)),
+    old: 0,
     closed: false,
   };
   log.onCommitted((groups) => publish(state, groups));
@@ -98,7 +100,7 @@ export function openTail(log: EventLog, { maxBytes = TAIL_BYTES, keptMs = KEPT_M
     remove: (id) => remove(state, id),
     close() {
       state.closed = true;
-      state.quiet.cancel();
+      state.aging.cancel();
       if (state.poll !== null) clearInterval(state.poll);
       wakeAll(state);
     },
@@ -116,7 +118,7 @@ function publish(state: State, groups: readonly EventGroup[]): void {
     state.start = 0;
   }
   if (added.length === 0) return;
-  state.quiet.touch();
+  state.aging.touch();
   state.news += 1;
   for (const group of added) wake(state, group.session);
   wake(state, null);
@@ -153,11 +155,12 @@ function evict(state: State): void {
   if (own?.length === 0) state.bySession.delete(group.session);
 }
 
-function dropAll(state: State): void {
-  state.ring = [];
+function forget(state: State): boolean {
+  while ((state.ring[state.start]?.position ?? Number.POSITIVE_INFINITY) <= state.old) evict(state);
+  state.ring = state.ring.slice(state.start);
   state.start = 0;
-  state.bytes = 0;
-  state.bySession.clear();
+  state.old = state.ring.at(-1)?.position ?? 0;
+  return state.ring.length > 0;
 }
 
 function remove(state: State, id: SessionId): void {
@@ -201,19 +204,19 @@ async function* followSession(state: State, id: SessionId, { signal, after }: Fo
 async function* followEverything(state: State, { signal, after }: Follow): AsyncGenerator<EventGroup> {
   const { reader, leave } = join(state, null, signal);
   let cursor = after;
+  let elsewhere = -1;
   try {
     while (isOpen(state, { reader, signal })) {
       const { news } = state;
-      const next =
-        state.ring[
-          Math.max(
-            state.start,
-            firstGroup(state.ring, (group) => group.position > cursor),
-          )
-        ];
+      const at = firstGroup(state.ring, (group) => group.position > cursor);
+      const next = state.ring[Math.max(state.start, at)];
+      let ready: readonly EventGroup[] = [];
+      if (next !== undefined && next.position === cursor + 1) ready = [next];
       // Positions have gaps where another process wrote, or a session was deleted: then the log knows what came first.
-      const ready =
-        next !== undefined && next.position === cursor + 1 ? [next] : await read(reader, () => readAll(state, cursor));
+      else if (cursor !== state.seen || elsewhere !== state.elsewhere) {
+        elsewhere = state.elsewhere;
+        ready = await read(reader, () => readAll(state, cursor));
+      }
       for (const group of ready) {
         if (!isOpen(state, { reader, signal })) return;
         cursor = group.position;

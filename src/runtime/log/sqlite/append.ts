@@ -6,6 +6,7 @@ import { checksum } from "../checksum.ts";
 import type { Codec } from "../codec/codec.ts";
 import type { Append, EncodedEvents, EventGroup } from "../contract.ts";
 import { writtenElsewhere } from "../errors.ts";
+import { integer } from "../rows.ts";
 import type { Store } from "./store.ts";
 
 interface Waiting {
@@ -17,8 +18,12 @@ interface Waiting {
 export interface Appender {
   readonly append: (entry: Append) => Promise<void>;
   readonly onCommitted: (subscriber: (groups: readonly EventGroup[]) => void) => void;
-  /** Stores what is waiting at once. */
+  /** Stores what is waiting at once, held back or not. */
   readonly flush: () => void;
+  /** What is appended from now on waits… */
+  readonly hold: () => void;
+  /** …until this. */
+  readonly release: () => void;
 }
 
 interface AppenderOptions {
@@ -36,6 +41,7 @@ interface Written {
 export function openAppender(store: Store, { version, codec }: AppenderOptions): Appender {
   const subscribers: ((groups: readonly EventGroup[]) => void)[] = [];
   let waiting: Waiting[] = [];
+  let held = false;
 
   const commit = (batch: readonly Waiting[]): void => {
     let written: Written[];
@@ -60,22 +66,46 @@ export function openAppender(store: Store, { version, codec }: AppenderOptions):
   return {
     append: (entry) =>
       new Promise<void>((resolve, reject) => {
-        if (waiting.length === 0) queueMicrotask(flush);
+        if (waiting.length === 0) queueMicrotask(() => (held ? undefined : flush()));
         waiting.push({ entry, resolve, reject });
       }),
     onCommitted: (subscriber) => subscribers.push(subscriber),
     flush,
+    hold() {
+      held = true;
+    },
+    release() {
+      held = false;
+      flush();
+    },
   };
 }
 
-function write(store: Store, entry: Append, version: string): Written[] {
-  const key = store.keyOf(entry.session);
-  const { events, native, summary, checkpoint } = entry;
-  const update = "UPDATE sessions SET summary = ?, last = ? WHERE key = ? AND last = ?";
+/** Deltas change nothing in the summary but its count of events, which `last` says too, and its time. */
+const isOnlyDeltas = ({ events, prompts }: Append): boolean =>
+  events !== null && prompts.length === 0 && events.wholes.every(({ type }) => type === "item.delta");
+
+/**
+ * Notes how far the session is, and gives its key. The fence: a writer that does not continue from the last event is
+ * not the one writer of this session.
+ */
+function advance(store: Store, entry: Append): number {
+  const { session, events, summary } = entry;
   const before = events === null ? summary.lastSequence : events.first - 1;
-  const { changes } = store.prepare(update).run(JSON.stringify(summary), events?.last ?? before, key, before);
-  // The fence: a writer that does not continue from the last event is not the one writer of this session.
-  if (Number(changes) !== 1) throw writtenElsewhere(entry.session);
+  const last = events?.last ?? before;
+  const row = isOnlyDeltas(entry)
+    ? store.prepare("UPDATE sessions SET last = ? WHERE id = ? AND last = ? RETURNING key").get(last, session, before)
+    : store
+        .prepare("UPDATE sessions SET summary = ?, last = ? WHERE id = ? AND last = ? RETURNING key")
+        .get(JSON.stringify(summary), last, session, before);
+  if (row !== undefined) return integer(row, "key");
+  store.keyOf(session);
+  throw writtenElsewhere(session);
+}
+
+function write(store: Store, entry: Append, version: string): Written[] {
+  const { events, native, checkpoint } = entry;
+  const key = advance(store, entry);
   if (native !== null) {
     const insert = "INSERT INTO native (session, first, last, body, checksum) VALUES (?, ?, ?, ?, ?)";
     store.prepare(insert).run(key, native.first, native.last, native.bytes, checksum(native));

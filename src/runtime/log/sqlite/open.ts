@@ -43,7 +43,7 @@ export function openSqliteLog({ folder, durability, version, maxBytes }: SqliteO
   if (maxBytes !== undefined) limit(database, maxBytes);
   const codec = openCodec();
   const appender = openAppender(store, { version, codec });
-  const checkpointer = openCheckpointer(database, file);
+  const checkpointer = openCheckpointer({ database, file, commits: appender });
   appender.onCommitted(checkpointer.touch);
   let dataVersion = pragma(database, "data_version");
   let closed = false;

@@ -2,12 +2,12 @@
 
 import type { SessionFilter } from "../../../protocol/resources.ts";
 import { isSameProcess } from "../../process-identity.ts";
-import type { EventLog, ListQuery, RecordPage } from "../contract.ts";
+import type { EventLog, ListQuery, RecordPage, SessionRecord } from "../contract.ts";
 import { noSession, sessionExists } from "../errors.ts";
-import { idIn, integer, ownerIn, toPrompt, toRecord, toRun } from "../rows.ts";
+import { idIn, integer, ownerIn, type Row, toPrompt, toRecord, toRun } from "../rows.ts";
 import type { Store } from "./store.ts";
 
-const RECORD = "SELECT id, settings, summary, owner_pid, owner_started FROM sessions";
+const RECORD = "SELECT id, settings, summary, last, owner_pid, owner_started FROM sessions";
 const PLACED = RECORD.replace("SELECT", "SELECT key,");
 const QUEUED = "SELECT * FROM prompts WHERE session = ? AND status = 'queued' ORDER BY ordinal";
 
@@ -55,7 +55,7 @@ function sessions(store: Store): SessionRecords {
     list: async (query) => page(store, query),
     async find(id) {
       const row = guard(() => prepare(`${RECORD} WHERE id = ?`).get(id));
-      return row === undefined ? null : toRecord(row);
+      return row === undefined ? null : recordOf(row);
     },
     claim: async (id, owner, isDead) =>
       transaction(() => {
@@ -155,7 +155,14 @@ function page({ prepare, guard, work }: Store, { before, limit, ...filter }: Lis
   work.rows += rows.length;
   const last = rows[limit - 1];
   const next = rows.length > limit && last !== undefined ? integer(last, "key") : null;
-  return { records: rows.slice(0, limit).map(toRecord), next };
+  return { records: rows.slice(0, limit).map(recordOf), next };
+}
+
+/** Groups of deltas leave the summary as it is (append.ts). */
+function recordOf(row: Row): SessionRecord {
+  const record = toRecord(row);
+  const last = integer(row, "last");
+  return { ...record, summary: { ...record.summary, eventCount: last, lastSequence: last } };
 }
 
 /** One more condition per field that was given. */

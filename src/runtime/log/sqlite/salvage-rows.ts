@@ -61,7 +61,7 @@ function fits(value: Value, { table, column }: { table: SalvagedTable; column: s
   return isNumber ? Number.isSafeInteger(value) : typeof value === "string";
 }
 
-/** Its texts are our JSON, and say the same as its columns. */
+/** Its texts are our JSON, and say what its columns say. */
 export function isSession(row: SalvagedRow): boolean {
   const settings = parsed(row.settings);
   const summary = parsed(row.summary);
@@ -70,9 +70,13 @@ export function isSession(row: SalvagedRow): boolean {
     fieldOf(create, "agent") === row.agent &&
     (fieldOf(create, "directory") ?? "") === row.directory &&
     (row.id === null || fieldOf(summary, "sessionId") === row.id) &&
-    fieldOf(summary, "lastSequence") === row.last
+    isListed(fieldOf(summary, "lastSequence"), row.last)
   );
 }
+
+/** The summary may be some deltas behind. */
+const isListed = (listed: unknown, last: unknown): boolean =>
+  typeof listed === "number" && typeof last === "number" && listed <= last;
 
 export const isPrompt = (row: SalvagedRow): boolean =>
   fieldOf(parsed(row.body), "prompt_id") === row.id &&

@@ -9,13 +9,15 @@ export const APPLICATION_ID = 0x46726e63;
 /** A file up to this size is checked whole when it is opened; of a larger one, only the table of sessions. */
 const CHECKED_BYTES = 16 * 1024 * 1024;
 
+/** Of new files. A commit writes whole pages, and most commits have a few hundred bytes for each of six or more. */
+export const PAGE_BYTES = 4_096;
 /**
- * The -wal file is checkpointed in quiet moments, or by a thread (checkpointer.ts); where neither is to be had, at 16
- * MiB. That waits for the disk: a larger file would make deltas wait longer, a smaller one more often.
+ * The -wal file is checkpointed in quiet moments, or by a thread (checkpointer.ts); where neither is to be had, at this
+ * length, to which it is also cut. That waits for the disk: a longer one makes deltas wait longer, a shorter one more
+ * often.
  */
-export const WAL_PAGES = 2_048;
-/** After that it is cut back to this. */
 export const WAL_KEPT_BYTES = 16 * 1024 * 1024;
+export const WAL_PAGES = WAL_KEPT_BYTES / PAGE_BYTES;
 
 /** One committed group of events is one row: a flood costs one insert per tick and not one per event. */
 const TABLES = `
@@ -154,10 +156,10 @@ export interface PrepareOptions {
 
 export function prepareDatabase(database: Database, options: PrepareOptions): void {
   const { file, durability } = options;
-  // Only a file that is still empty takes them, and in another one the second is a write, which a full disk refuses:
-  // groups are larger than rows usually are, and deleted sessions give their room back.
+  // Only a file that is still empty takes them, and in another one the second is a write, which a full disk refuses.
+  // Deleted sessions give their room back.
   if (pragma(database, "page_count") === 0) {
-    database.exec("PRAGMA page_size = 8192");
+    database.exec(`PRAGMA page_size = ${PAGE_BYTES}`);
     database.exec("PRAGMA auto_vacuum = INCREMENTAL");
   }
   database.exec("PRAGMA journal_mode = WAL");
