@@ -78,10 +78,10 @@ export function openWriter(options: WriterOptions): Writer {
   });
   const submit = (input: UntimedInput, check: InputEntry["check"]): Promise<void> =>
     new Promise<void>((resolve, reject) => {
-      const entry = { input: timed(input), origin: null, size: 0, check };
-      if (state.storageError === null) return push({ ...entry, done: { resolve, reject } });
-      reject(state.storageError);
-      if (isPrompt(entry)) push({ ...entry, done: null });
+      const done = state.storageError === null ? { resolve, reject } : null;
+      const entry = { input: timed(input), origin: null, size: 0, check, done };
+      if (state.storageError !== null) reject(state.storageError);
+      if (done !== null || isPrompt(entry)) push(entry);
     });
   const wakeTimer = openWakeTimer({
     clock: state.clock,

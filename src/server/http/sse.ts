@@ -2,8 +2,10 @@
  * The SSE writer: bytes straight on the node response, many events per write. A reader that does not read is not
  * written to: its cursor waits, and continues from the log when the socket has drained.
  */
-import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
+
+/** One for all: the engine would make an exception with a stack for every client that leaves. */
+const LEFT = new Error("The client has left.");
 
 const comment = (): string => ": heartbeat\n\n";
 
@@ -40,18 +42,20 @@ export async function streamEvents(
   const { incoming, outgoing } = options;
   const closed = new AbortController();
   const signal = AbortSignal.any([closed.signal, options.stopped]);
-  outgoing.on("close", () => closed.abort());
-  outgoing.on("error", () => closed.abort());
+  const leave = (): void => closed.abort(LEFT);
+  outgoing.on("close", leave);
+  outgoing.on("error", leave);
   writeHead(options);
   if (incoming.method === "HEAD") {
     outgoing.end();
     return;
   }
   const heartbeat = setInterval(() => beat(outgoing, options.heartbeat ?? comment), options.heartbeatMs);
+  const drained = waitForDrain(outgoing, signal);
   try {
     await pump({
       signal,
-      write: (chunk) => writeTo({ outgoing, signal, chunk }),
+      write: (chunk) => (signal.aborted || writeTo(outgoing, chunk) ? undefined : drained()),
       flushed: (deadline) => flush(outgoing, AbortSignal.any([signal, deadline])),
     });
     outgoing.end();
@@ -84,15 +88,12 @@ function beat(outgoing: ServerResponse, heartbeat: () => string): void {
   if (outgoing.writableLength === 0 && !outgoing.writableEnded) outgoing.write(heartbeat());
 }
 
-interface Write {
-  readonly outgoing: ServerResponse;
-  readonly signal: AbortSignal;
-  readonly chunk: Buffer | string;
-}
-
-function writeTo({ outgoing, signal, chunk }: Write): Promise<void> | undefined {
-  if (signal.aborted || outgoing.write(chunk)) return undefined;
-  return drained({ outgoing, signal });
+/** False when it should be drained first. */
+function writeTo(outgoing: ServerResponse, chunk: Buffer | string): boolean {
+  const isShort = outgoing.write(chunk);
+  // Node would keep it until everything else of this turn of the loop is done, the answer to the prompt among it.
+  outgoing.socket?.uncork();
+  return isShort;
 }
 
 /** The socket calls back in the order of the writes: a write of nothing ends when those before it have ended. */
@@ -104,11 +105,15 @@ function flush({ socket }: ServerResponse, signal: AbortSignal): Promise<void> {
   });
 }
 
-async function drained({ outgoing, signal }: Omit<Write, "chunk">): Promise<void> {
-  try {
-    await once(outgoing, "drain", { signal });
-  } catch (error) {
-    // An abort is how the wait ends when the client has left; the writer looks at the signal.
-    if (!signal.aborted) throw error;
-  }
+/** Resolves when more may be written, or the client has left; the writer looks at the signal. One wait at a time. */
+function waitForDrain(outgoing: ServerResponse, signal: AbortSignal): () => Promise<void> {
+  let wake = (): void => {};
+  // For the whole stream: to listen and to stop listening for each wait takes longer than the writes.
+  outgoing.on("drain", () => wake());
+  signal.addEventListener("abort", () => wake());
+  return () =>
+    new Promise((resolve) => {
+      wake = resolve;
+      if (signal.aborted) resolve();
+    });
 }
