@@ -1,10 +1,10 @@
 /** `franca serve`: the daemon, and the few lines a stranger needs to begin. */
-import { setFlagsFromString } from "node:v8";
 import type { Command } from "commander";
 import { adapters } from "../adapters/index.ts";
 import { defined } from "../core/defined.ts";
 import type { AgentSummary } from "../protocol/resources.ts";
 import { ensureToken } from "../runtime/data-folder.ts";
+import { startEngine, tuneEngine } from "../runtime/engine.ts";
 import { releaseMemoryWhenIdle } from "../runtime/idle-memory.ts";
 import { type LogFile, openLogFile } from "../runtime/log-file.ts";
 import { openLogger } from "../runtime/logger.ts";
@@ -37,14 +37,8 @@ Examples:
     .action((flags: object) => serve({ ...flags }));
 }
 
-/**
- * What a flood leaves behind is collected when the heap has grown by so much. V8's own choice lets a small heap become
- * four times as large: 60 MiB more at the same speed.
- */
-const HEAP_GROWTH_PERCENT = 60;
-
 async function serve(flags: Readonly<Record<string, unknown>>): Promise<void> {
-  setFlagsFromString(`--heap-growing-percent=${HEAP_GROWTH_PERCENT}`);
+  startEngine();
   const settings = await loadSettings({ flags, env: process.env });
   const token = chooseToken(settings);
   checkOrigins(settings, { token });
@@ -62,6 +56,7 @@ async function serve(flags: Readonly<Record<string, unknown>>): Promise<void> {
   sayWhoMayComeIn(daemon, { token });
   const agents = await daemon.sessions.agents();
   process.stdout.write(`Agents: ${agentsLine(agents)}\nTry, in another terminal: ${firstThingToTry(settings)}\n`);
+  tuneEngine();
   releaseMemoryWhenIdle();
   const watching = new AbortController();
   if (process.stdout.isTTY) void sayWhoWaits(daemon, watching.signal);

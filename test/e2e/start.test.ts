@@ -4,6 +4,7 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { expect, onTestFinished, test } from "vitest";
+import { connect } from "../../src/sdk/index.ts";
 import { program, testEnvironment } from "../support/daemon.ts";
 import { temporaryFolder } from "../support/folders.ts";
 import { describeNeeding } from "../support/requires.ts";
@@ -20,7 +21,8 @@ test("npm start prints one line with the address, and the daemon is healthy", as
     detached: true,
   });
   onTestFinished(() => {
-    if (child.exitCode === null && child.pid !== undefined) process.kill(-child.pid, "SIGKILL");
+    const isOver = child.exitCode !== null || child.signalCode !== null;
+    if (!isOver && child.pid !== undefined) process.kill(-child.pid, "SIGKILL");
   });
   const lines: string[] = [];
   for await (const line of createInterface({ input: child.stdout })) {
@@ -36,6 +38,52 @@ test("npm start prints one line with the address, and the daemon is healthy", as
   await ended;
   await expect(fetch(`${url}/v1/health`)).rejects.toThrow();
 });
+
+test("V8's optimizing compiler is off during the start and on afterwards", async () => {
+  const home = temporaryFolder();
+  const args = ["--trace-opt", program, "serve", "--no-token", "--port", "0"];
+  const child = spawn(process.execPath, args, { env: testEnvironment(home), stdio: ["ignore", "pipe", "inherit"] });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  const optimized = { inStart: 0, inTurn: 0 };
+  let url = "";
+  let turn: Promise<unknown> | null = null;
+  for await (const line of createInterface({ input: child.stdout })) {
+    url ||= /http:\S+/.exec(line)?.[0] ?? "";
+    if (line.startsWith("Try")) turn = flood(url, home);
+    else if (/completed optimizing.*TURBOFAN/.test(line)) optimized[turn === null ? "inStart" : "inTurn"] += 1;
+    if (optimized.inTurn > 0) break;
+  }
+  child.stdout.resume();
+  await turn;
+  expect(optimized).toEqual({ inStart: 0, inTurn: 1 });
+});
+
+test("the young generation of V8's heap stays small in a flood", async () => {
+  const home = temporaryFolder();
+  const probe = `import { getHeapSpaceStatistics } from "node:v8";
+    const young = () => getHeapSpaceStatistics().find(({ space_name }) => space_name === "new_space").space_size;
+    process.on("SIGUSR2", () => console.log("young", young()));`;
+  const args = ["--import", `data:text/javascript,${encodeURIComponent(probe)}`, program, "serve", "--no-token"];
+  const child = spawn(process.execPath, [...args, "--port", "0"], {
+    env: testEnvironment(home),
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  let url = "";
+  let young = 0;
+  for await (const line of createInterface({ input: child.stdout })) {
+    url ||= /http:\S+/.exec(line)?.[0] ?? "";
+    if (line.startsWith("Try")) void flood(url, home, 200_000).then(() => child.kill("SIGUSR2"));
+    young = Number(/^young (\d+)/.exec(line)?.[1] ?? 0);
+    if (young > 0) break;
+  }
+  expect(young).toBeLessThanOrEqual(16 * 1024 * 1024);
+});
+
+async function flood(url: string, directory: string, deltas = 20_000): Promise<void> {
+  const session = await connect({ url, token: false }).create({ agent: "mock", directory });
+  await session.run(`flood ${deltas}`);
+}
 
 describeNeeding("in a terminal", { missing: hasTmux() ? null : "tmux is not installed" }, () => {
   const open = (prompt: string) => {

@@ -81,6 +81,10 @@ const tables: readonly (readonly [string, readonly Limit[]])[] = [
       bytes("head and tail of stderr, each", "runtime/agent/process.ts STDERR_EXCERPT_BYTES"),
       ms("an agent without work is stopped", "runtime/session/runtime.ts IDLE_MS"),
       ms("a session without work is unloaded from memory", "runtime/session/unload.ts UNLOAD_MS"),
+      count(
+        "open sessions, before agents inside the daemon (`mock`, `builtin`) are stopped with that",
+        "runtime/session/unload.ts KEPT_SESSIONS",
+      ),
       ms("an agent's own server has to be ready", "runtime/agent/connection/http.ts READY_MS"),
       count("lines held for a thread that no session knows yet", "core/route.ts HELD_LINES_LIMIT"),
       bytes("file that an ACP agent reads through Franca", "runtime/agent/host/files.ts READ_LIMIT"),

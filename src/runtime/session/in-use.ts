@@ -1,14 +1,15 @@
 /** An adopted conversation may be open in its agent's own program: meanwhile no prompt is taken here. */
-import { filesOf } from "../../adapters/session-files.ts";
 import { ApiError } from "../../protocol/errors.ts";
-import { openAgentFolder } from "../session-files/folder.ts";
-import { folderOf } from "../session-files/places.ts";
 import type { OpenSession } from "./open-session.ts";
 import type { Runtime } from "./runtime.ts";
 
 export async function refuseInUse({ log }: Runtime, open: OpenSession): Promise<void> {
   const { settings, adapter, link } = open;
-  const source = settings.imported === undefined ? null : filesOf(adapter.agent);
+  if (settings.imported === undefined) return;
+  const { filesOf } = await import("../../adapters/session-files.ts");
+  const { openAgentFolder } = await import("../session-files/folder.ts");
+  const { folderOf } = await import("../session-files/places.ts");
+  const source = filesOf(adapter.agent);
   const nativeId = open.session.snapshot().native_session_id ?? settings.create.nativeSessionId;
   if (source === null || nativeId === undefined || link.isOpen()) return;
   const { files } = source;

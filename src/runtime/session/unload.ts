@@ -5,6 +5,11 @@ import { shuttingDown } from "./refusals.ts";
 
 /** A session without an agent is unloaded after this long, or after the idle time if that is shorter. */
 const UNLOAD_MS = 30_000;
+/**
+ * An agent inside this process is connected again within a millisecond, from what the log has. While more sessions than
+ * this are open, one is unloaded after the same time: each takes 20 kB.
+ */
+const KEPT_SESSIONS = 50;
 
 export function isIdle(open: OpenSession): boolean {
   if (open.users > 0 || open.writer.isBusy()) return false;
@@ -20,21 +25,28 @@ export function watchIdle(table: OpenSessions, open: OpenSession): void {
   const { idleMs, system } = table.runtime;
   open.idleSince = system.elapsed();
   if (open.idleTimer !== null || open.closed) return;
-  const allowed = (): number => (open.link.isOpen() ? idleMs : Math.min(UNLOAD_MS, idleMs));
+  const unloadMs = Math.min(UNLOAD_MS, idleMs);
+  const allowed = (): number => {
+    const isKept = open.link.isInProcess() ? table.sessions.size <= KEPT_SESSIONS : open.link.isOpen();
+    return isKept ? idleMs : unloadMs;
+  };
   const look = (): void => {
     open.idleTimer = null;
     if (open.closed) return;
     const left = isIdle(open) ? open.idleSince + allowed() - system.elapsed() : allowed();
-    if (left > 0) open.idleTimer = system.after(left, look, { background: true });
+    // How many sessions are open may change meanwhile.
+    if (left > 0) open.idleTimer = system.after(Math.min(left, unloadMs), look, { background: true });
     else void stopOrUnload(table, open);
   };
-  open.idleTimer = system.after(allowed(), look, { background: true });
+  open.idleTimer = system.after(unloadMs, look, { background: true });
 }
 
 async function stopOrUnload(table: OpenSessions, open: OpenSession): Promise<void> {
   if (open.closed || !isIdle(open)) return watchIdle(table, open);
   if (open.link.isOpen()) {
     table.runtime.logger.info("agent.idle", { session: open.id });
+    // While the log cannot be written it stays open, and is looked at again.
+    if (open.link.isInProcess()) return stopAndUnload(table, open).catch(() => watchIdle(table, open));
     // The fold learns of it first: a prompt that comes now waits for a fresh agent.
     await stopAgent(open, noExit);
     return;
