@@ -111,6 +111,7 @@ async function answerQuestion({ door, session, rule, output, onCancel, request, 
     return door.rejectQuestion(session, question_id);
   }
   const { askQuestions } = await import("./asking.ts");
+  if (signal.aborted) return;
   output.pause();
   const answers = await askQuestions(request, { signal });
   output.resume();

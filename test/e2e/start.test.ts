@@ -89,7 +89,12 @@ describeNeeding("in a terminal", { missing: hasTmux() ? null : "tmux is not inst
   const open = (prompt: string) => {
     const home = temporaryFolder();
     return openTerminal({
-      command: ["sh", "-c", `'${process.execPath}' '${program}' run -- ${prompt}; echo "exit $?"; sleep 60`],
+      // The shell hears Ctrl-C too, until the question listens for keys.
+      command: [
+        "sh",
+        "-c",
+        `trap : INT; '${process.execPath}' '${program}' run -- ${prompt}; echo "exit $?"; sleep 60`,
+      ],
       env: testEnvironment(home),
       screens: join(root, "test-output", "screens"),
     });
@@ -107,9 +112,12 @@ describeNeeding("in a terminal", { missing: hasTmux() ? null : "tmux is not inst
     terminal.keep("run-permission");
   });
 
-  test("Ctrl-C at a question stops the turn", async () => {
+  test.each([
+    ["at a question", /● TypeScript/],
+    ["right before a question", /\? Which language/],
+  ])("Ctrl-C %s stops the turn", async (_when, shown) => {
     const terminal = open("question");
-    await terminal.shows(/Which language/);
+    await terminal.shows(shown);
     terminal.press("C-c");
     expect(await terminal.shows(/exit 130/)).toContain("✗ aborted");
   });
