@@ -7,7 +7,7 @@ import { type EventStream, streamEvents } from "../http/sse.ts";
 import { openAt } from "../rendering/rendering.ts";
 import { openRenderings } from "../rendering/renderings.ts";
 import { openTimeSlices } from "../rendering/time-slices.ts";
-import { announcedNext, type Frame, type FrameEvents, type Generation, type PlacedEvent } from "./frames.ts";
+import { announcedNext, type Frame, type Generation, type PlacedEvent } from "./frames.ts";
 import { nextPermission } from "./next-events.ts";
 import { freshId, type OpenCodeAnswer, type OpenCodeCall, type OpenCodeRoute } from "./route.ts";
 import type { SessionViews } from "./session-views.ts";
@@ -246,7 +246,7 @@ async function send(sending: Sending): Promise<void> {
       await ring.arrival(client.index, stream.signal);
       continue;
     }
-    if (scope.generation === "next" && frame.rendered.some(({ next }) => next === null)) {
+    if (frame.sse[scope.generation] === null) {
       // Rendered before this client came.
       last = await catchUp(sending, last);
       continue;
@@ -254,7 +254,7 @@ async function send(sending: Sending): Promise<void> {
     const bytes = bytesOf(frame, scope);
     if (bytes.length > 0) await stream.write(bytes);
     client.index += 1;
-    last = lastOf(frame, scope) ?? last;
+    last = frame.last[scope.generation] ?? last;
     sending.onSent();
   }
 }
@@ -262,36 +262,26 @@ async function send(sending: Sending): Promise<void> {
 type Encoded = WeakMap<Frame, Map<Form, Buffer>>;
 const encodedWith: { readonly ids: Encoded; readonly none: Encoded } = { ids: new WeakMap(), none: new WeakMap() };
 const nothing = Buffer.alloc(0);
+const DATA = "data: ";
 
-/** A frame as bytes, made once for all clients of one form. */
+/** As this client reads it, made once for all clients of one form. Most read it as it is. */
 function bytesOf(frame: Frame, { form, directory, ids, generation }: Wanted): Buffer {
-  const encoded = ids ? encodedWith.ids : encodedWith.none;
+  const bytes = frame.sse[generation] ?? nothing;
   if (directory !== null && frame.directory !== directory) return nothing;
+  if (ids && form !== wrapped) return bytes;
+  const encoded = ids ? encodedWith.ids : encodedWith.none;
   const known = encoded.get(frame)?.get(form);
   if (known !== undefined) return known;
   let text = "";
-  for (const one of frame.rendered) {
-    const { index } = one;
-    const events = eventsIn(one, generation);
-    for (let count = 0; count < events.length; count += 1) {
-      if (index !== null && ids) text += `id: ${frame.position}.${index}.${count}\n`;
-      text += `data: ${form(events[count] ?? "", frame)}\n\n`;
-    }
+  for (const line of bytes.toString("utf8").split("\n")) {
+    if (line.startsWith(DATA)) text += `${DATA}${form(line.slice(DATA.length), frame)}\n\n`;
+    else if (ids && line !== "") text += `${line}\n`;
   }
-  const bytes = Buffer.from(text);
+  const made = Buffer.from(text);
   const forms = encoded.get(frame) ?? new Map<Form, Buffer>();
-  forms.set(form, bytes);
+  forms.set(form, made);
   encoded.set(frame, forms);
-  return bytes;
-}
-
-const eventsIn = ({ events, next }: FrameEvents, generation: Generation): readonly string[] =>
-  generation === "next" ? (next ?? []) : events;
-
-function lastOf({ position, rendered }: Frame, { generation }: Wanted): string | null {
-  const last = rendered.at(-1);
-  if (last === undefined || last.index === null) return null;
-  return `${position}.${last.index}.${eventsIn(last, generation).length - 1}`;
+  return made;
 }
 
 function lastEventId({ incoming }: StreamCall): string | null {

@@ -2,6 +2,7 @@
 import type { OpenCodeEvent } from "../../dialects/opencode.ts";
 import { type OpenCodeOptions, openCodeSessionId, projectId } from "../../projections/opencode/index.ts";
 import type { UniversalEvent } from "../../protocol/events.ts";
+import { type LineWriter, newScratch, openLineWriter } from "../../runtime/log/codec/line-writer.ts";
 import type { Projections } from "../../runtime/log/contract.ts";
 import type { Sessions } from "../../runtime/session/contract.ts";
 import { stateUpTo } from "../rendering/checkpoints.ts";
@@ -9,49 +10,141 @@ import { checkpointedOpenCode } from "../rendering/dialects.ts";
 import { type Dialect, startRendering } from "../rendering/rendering.ts";
 import { type NextEvent, nextEvents } from "./next-events.ts";
 
-/** What one universal event is to OpenCode's clients, encoded once. */
-export interface FrameEvents {
-  /** Which event of its group it is; null for what is not in the log. */
-  readonly index: number | null;
-  readonly events: readonly string[];
-  /** The same for clients of the newer API; null where nobody wanted it when it was rendered. */
-  readonly next: readonly string[] | null;
-}
-
-/** All that clients hear of one committed group. */
+/** All that clients are sent of one committed group, as bytes: objects for each event would crowd the heap. */
 export interface Frame {
   readonly position: number;
   readonly directory: string;
   readonly project: string;
-  readonly rendered: readonly FrameEvents[];
+  /** Server-sent events by API; those of the newer one are null where nobody wanted them when they were made. */
+  readonly sse: Readonly<Record<Generation, Buffer | null>>;
+  /** The id of the last event by API; null for what is not in the log. */
+  readonly last: Readonly<Record<Generation, string | null>>;
   readonly size: number;
 }
 
-export function makeFrame({ position, directory, rendered }: Omit<Frame, "project" | "size">): Frame {
-  const sizeOf = (texts: readonly string[]): number => texts.reduce((all, text) => all + text.length, 0);
-  const size = rendered.reduce((sum, { events, next }) => sum + sizeOf(events) + sizeOf(next ?? []), 0);
-  return { position, directory, project: projectId(directory), rendered, size };
+/** What one universal event is to OpenCode's clients. */
+export interface FrameEvents {
+  /** Which event of its group it is. */
+  readonly index: number;
+  readonly events: readonly OpenCodeEvent[];
+  /** The same for clients of the newer API; null where nobody wants it. */
+  readonly next: readonly NextEvent[] | null;
 }
 
-type PartDelta = Extract<OpenCodeEvent, { type: "message.part.delta" }>;
+export interface FrameWriter {
+  /** What is added next is of the group at this position. */
+  readonly begin: (position: number) => void;
+  readonly add: (events: FrameEvents) => void;
+  /** Null when nothing was added. */
+  readonly finish: (where: { readonly directory: string }) => Frame | null;
+}
 
-/** Events as JSON, for one group: of deltas of the same part, what stands between id and text is made once. */
-export function eventWriter(): (event: OpenCodeEvent) => string {
+/** One for all groups: its memory is used again. */
+export function openFrameWriter(): FrameWriter {
+  const first = openEventWriter(openLineWriter(newScratch()));
+  const next = openEventWriter(openLineWriter(newScratch()));
+  let position = 0;
+  let added: FrameEvents | null = null;
+  return {
+    begin(group) {
+      position = group;
+      added = null;
+      first.begin(position);
+      next.begin(position);
+    },
+    add(one) {
+      added = one;
+      first.add(one.events, one.index);
+      if (one.next !== null) next.add(one.next, one.index);
+    },
+    finish({ directory }) {
+      if (added === null) return null;
+      const { index } = added;
+      const lastOf = (events: readonly unknown[]): string => `${position}.${index}.${events.length - 1}`;
+      const sse = { first: first.finish(), next: added.next === null ? null : next.finish() };
+      const last = { first: lastOf(added.events), next: lastOf(added.next ?? []) };
+      return frameOf({ position, directory, sse, last });
+    },
+  };
+}
+
+/** One event that is not in the log: it has no id. */
+export function announcement(json: string, { position, directory }: Pick<Frame, "position" | "directory">): Frame {
+  const sse = (text: string): Buffer => Buffer.from(`data: ${text}\n\n`);
+  return frameOf({
+    position,
+    directory,
+    sse: { first: sse(json), next: sse(announcedNext(json, directory)) },
+    last: { first: null, next: null },
+  });
+}
+
+const frameOf = (parts: Omit<Frame, "project" | "size">): Frame => ({
+  ...parts,
+  project: projectId(parts.directory),
+  size: (parts.sse.first?.length ?? 0) + (parts.sse.next?.length ?? 0),
+});
+
+type PartDelta = Extract<OpenCodeEvent, { type: "message.part.delta" }> & { readonly id: string };
+
+interface EventWriter {
+  readonly begin: (position: number) => void;
+  /** What one universal event is; `index`: which of its group it is. */
+  readonly add: (events: readonly (OpenCodeEvent | NextEvent)[], index: number) => void;
+  readonly finish: () => Buffer;
+}
+
+const DATA = Buffer.from("\ndata: ");
+const DELTA_ID = Buffer.from('{"id":');
+const DELTA_END = Buffer.from("}}");
+const FRAME_END = Buffer.from("\n\n");
+const DOT = ".".charCodeAt(0);
+
+/** Of deltas of the same part, what stands between id and text is made once for a group. */
+function openEventWriter(lines: LineWriter): EventWriter {
+  let head: Buffer = Buffer.alloc(0);
   let last: PartDelta["properties"] | null = null;
-  let between = "";
-  return (event) => {
-    if (event.type !== "message.part.delta") return JSON.stringify(event);
-    const { id, type, properties } = event;
+  let between: Buffer = head;
+  const addDelta = ({ id, type, properties }: PartDelta): void => {
     const { sessionID, messageID, partID, field, delta } = properties;
     const isLike = last?.partID === partID && last.messageID === messageID && last.field === field;
     if (!isLike || last?.sessionID !== sessionID) {
       const rest = JSON.stringify({ type, properties: { sessionID, messageID, partID, field, delta: "" } });
-      between = rest.slice(1, -`""}}`.length);
+      between = Buffer.from(`,${rest.slice(1, -`""}}`.length)}`);
       last = properties;
     }
-    return `{"id":${JSON.stringify(id)},${between}${JSON.stringify(delta)}}}`;
+    lines.bytes(DELTA_ID);
+    lines.literal(id);
+    lines.bytes(between);
+    lines.literal(delta);
+    lines.bytes(DELTA_END);
+  };
+  return {
+    begin(position) {
+      lines.begin();
+      head = Buffer.from(`id: ${position}.`);
+      last = null;
+    },
+    add(events, index) {
+      let count = 0;
+      for (const event of events) {
+        lines.bytes(head);
+        lines.integer(index);
+        lines.character(DOT);
+        lines.integer(count);
+        lines.bytes(DATA);
+        if (isDelta(event)) addDelta(event);
+        else lines.text(JSON.stringify(event));
+        lines.bytes(FRAME_END);
+        count += 1;
+      }
+    },
+    finish: lines.finish,
   };
 }
+
+const isDelta = (event: OpenCodeEvent | NextEvent): event is PartDelta =>
+  event.type === "message.part.delta" && event.id !== undefined;
 
 /** An event in one of the two forms, and the directory of its session. */
 export interface PlacedEvent {

@@ -20,13 +20,12 @@ import { openRing, type Ring } from "../rendering/ring.ts";
 import { openTimeSlices } from "../rendering/time-slices.ts";
 import { isDue, openFromCheckpoint, saveCheckpoint } from "./checkpoints.ts";
 import {
-  announcedNext,
+  announcement,
   dialectsOf,
-  eventWriter,
   type Frame,
-  type FrameEvents,
+  type FrameWriter,
   type Generation,
-  makeFrame,
+  openFrameWriter,
   type PlacedEvent,
 } from "./frames.ts";
 import { nextEvents } from "./next-events.ts";
@@ -83,6 +82,7 @@ interface State {
   /** Sessions whose view came from a checkpoint that is ahead of what our clients were sent. */
   readonly behind: Renderings<OpenCodeEvent>;
   readonly ring: Ring<Frame>;
+  readonly frames: FrameWriter;
   position: number;
   uses: number;
   /** How many clients of the newer API there are. */
@@ -117,10 +117,7 @@ export function openSessionViews(options: SessionViewsOptions): SessionViews {
     statuses: () => statusesOf(state),
     ring: state.ring,
     position: () => state.position,
-    announce: (json, { directory }) => {
-      const next = [announcedNext(json, directory)];
-      publish(state, { directory, rendered: [{ index: null, events: [json], next }] });
-    },
+    announce: (json, { directory }) => state.ring.push(announcement(json, { position: state.position, directory })),
     remove: (view) => remove(state, view),
     onEvent: (subscriber) => {
       state.subscribers.add(subscriber);
@@ -147,6 +144,7 @@ function startState({ ringBytes = RING_BYTES, ...options }: SessionViewsOptions)
     subscribers: new Set(),
     behind: openRenderings({ sessions: options.sessions, dialect }),
     ring: openRing({ bytes: ringBytes }),
+    frames: openFrameWriter(),
     position: 0,
     uses: 0,
     nextClients: 0,
@@ -199,10 +197,10 @@ async function take(state: State, group: EventGroup): Promise<void> {
   if (view === null) return;
   const isBehind = view.now.sequence >= group.first;
   const own = renderInto(state, view, { group, events });
-  const rendered = isBehind ? await catchUpWith(state, { view, group }) : own;
+  const frame = isBehind ? await catchUpWith(state, { view, group }) : own;
   view.now.unsaved.bytes += group.size;
   state.position = group.position;
-  if (rendered.length > 0) publish(state, { directory: view.now.state.directory, rendered });
+  if (frame !== null) state.ring.push(frame);
   for (const event of events) for (const subscriber of state.subscribers) subscriber(view, event);
   if (isDue(view.now.unsaved) && !(await save(state, view.id, view.now))) await replace(state, view);
 }
@@ -219,25 +217,26 @@ function beginsHere(
   return created !== Date.parse(events[0]?.time ?? "");
 }
 
-function renderInto(
-  state: State,
-  view: SessionView,
-  { group, events }: { group: EventGroup; events: readonly UniversalEvent[] },
-): readonly FrameEvents[] {
-  const rendered: FrameEvents[] = [];
+interface RenderedGroup {
+  readonly group: EventGroup;
+  readonly events: readonly UniversalEvent[];
+}
+
+/** Null when clients are sent nothing of it. */
+function renderInto(state: State, view: SessionView, { group, events }: RenderedGroup): Frame | null {
+  const { frames, nextClients } = state;
   const { render, settle } = renderGroup(view.now);
-  const jsonOf = eventWriter();
+  frames.begin(group.position);
   for (const event of events) {
     if (event.sequence <= view.now.sequence) continue;
     const out = render(event);
     if (out.length === 0) continue;
     for (const one of out) nameChildren(state, { view, event: one });
-    const isWanted = state.nextClients > 0;
-    const next = isWanted ? nextEvents(view.now.state, event, out).map((one) => JSON.stringify(one)) : null;
-    rendered.push({ index: event.sequence - group.first, events: out.map(jsonOf), next });
+    const next = nextClients > 0 ? nextEvents(view.now.state, event, out) : null;
+    frames.add({ index: event.sequence - group.first, events: out, next });
   }
   settle();
-  return rendered;
+  return frames.finish(view.now.state);
 }
 
 /**
@@ -245,15 +244,16 @@ function renderInto(
  * between from a rendering of their own, until it has caught up with the view.
  */
 async function catchUpWith(
-  { behind }: State,
+  { behind, frames }: State,
   { view, group }: { view: SessionView; group: EventGroup },
-): Promise<readonly FrameEvents[]> {
+): Promise<Frame | null> {
   const rendered = await behind.render(group);
   if (group.last >= view.now.sequence) behind.close(group.session);
-  const jsonOf = eventWriter();
-  return rendered
-    .filter(({ out }) => out.length > 0)
-    .map(({ event, out }) => ({ index: event.sequence - group.first, events: out.map(jsonOf), next: null }));
+  frames.begin(group.position);
+  for (const { event, out } of rendered) {
+    if (out.length > 0) frames.add({ index: event.sequence - group.first, events: out, next: null });
+  }
+  return frames.finish(view.now.state);
 }
 
 /** A session may be deleted before its last events are rendered. */
@@ -386,8 +386,4 @@ function statusesOf(state: State): Map<string, OpenCodeStatus> {
     }
   }
   return statuses;
-}
-
-function publish(state: State, { directory, rendered }: Pick<Frame, "directory" | "rendered">): void {
-  state.ring.push(makeFrame({ position: state.position, directory, rendered }));
 }

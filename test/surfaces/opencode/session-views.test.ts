@@ -10,7 +10,7 @@ import { silentLogger } from "../../../src/runtime/logger.ts";
 import type { Sessions } from "../../../src/runtime/session/contract.ts";
 import { allSessions } from "../../../src/runtime/session/every-session.ts";
 import { alone, openEventStreams } from "../../../src/server/opencode/events.ts";
-import { eventWriter } from "../../../src/server/opencode/frames.ts";
+import { openFrameWriter } from "../../../src/server/opencode/frames.ts";
 import type { SessionView } from "../../../src/server/opencode/session-view.ts";
 import { openSessionViews, type SessionViews } from "../../../src/server/opencode/session-views.ts";
 import { openTurns } from "../../../src/server/opencode/turns.ts";
@@ -198,9 +198,11 @@ test("a session recreated with the same id is not removed with the one before", 
 });
 
 /** All events that went into the ring, with their places. */
-function framesIn({ ring }: SessionViews): unknown[] {
+function framesIn({ ring }: SessionViews): string[] {
   const length = ring.next() - ring.first();
-  return Array.from({ length }, (_, index) => ring.get(ring.first() + index)).flatMap((frame) => frame?.rendered);
+  return Array.from({ length }, (_, index) => ring.get(ring.first() + index)?.sse.first?.toString() ?? "")
+    .join("")
+    .split("\n\n");
 }
 
 test.each([
@@ -310,7 +312,13 @@ test("events are written as JSON.stringify writes them, in any order", () => {
   const recorded = quickTranscripts
     .slice(0, RECORDINGS)
     .flatMap((transcript) => sessionsOf(transcript).flatMap((one) => toOpenCode(one)));
-  const jsonOf = eventWriter();
   const all = [...made, ...recorded, ...made];
-  expect(all.filter((event) => jsonOf(event) !== JSON.stringify(event))).toEqual([]);
+  const frames = openFrameWriter();
+  frames.begin(7);
+  for (const [index, event] of all.entries()) frames.add({ index, events: [event, event], next: [] });
+  const frame = frames.finish({ directory: "/here" });
+  const written = (event: OpenCodeEvent, index: number): string[] =>
+    [0, 1].map((count) => `id: 7.${index}.${count}\ndata: ${JSON.stringify(event)}\n\n`);
+  expect(frame?.sse.first?.toString()).toBe(all.flatMap(written).join(""));
+  expect(frame?.last).toEqual({ first: `7.${all.length - 1}.1`, next: `7.${all.length - 1}.-1` });
 });

@@ -1,6 +1,7 @@
 /** Stored events (encode.ts says how they are stored) as values again. What we stored ourselves is trusted. */
 import { assert } from "../../../core/fold.ts";
 import { place } from "../../../core/stamp.ts";
+import { timeOf, timeText } from "../../../core/time-text.ts";
 import type { EventOf, UniversalEvent } from "../../../protocol/events.ts";
 
 type Delta = EventOf<"item.delta">;
@@ -69,7 +70,7 @@ function nextDelta(last: Delta, line: string): Delta {
     { type: "item.delta", data },
     {
       sequence: last.sequence + 1,
-      time: ms === 0 ? last.time : new Date(Date.parse(last.time) + ms).toISOString(),
+      time: ms === 0 ? last.time : timeText(timeOf(last.time) + ms),
       session_id,
       native_session_id,
       turn_id,

@@ -3,7 +3,7 @@ import { assert } from "../../../core/fold.ts";
 import { timeText } from "../../../core/time-text.ts";
 import type { EventOf } from "../../../protocol/events.ts";
 import { asBuffer } from "./decode.ts";
-import { copyOut, newScratch, reserve, type Scratch, writeInteger } from "./line-writer.ts";
+import { copyOut, newScratch, reserve, type Scratch, writeBytes, writeInteger } from "./line-writer.ts";
 
 /** Frame `i` begins at byte `starts[i]`; the last start is the length. */
 export interface Frames {
@@ -173,7 +173,7 @@ function advance(template: Template, { ms, lines }: Step): void {
 }
 
 function writeHead(buffer: Buffer, { at, head, value }: { at: number; head: Buffer; value: number }): number {
-  return writeShort(buffer, writeInteger(buffer, { at: writeShort(buffer, at, head), value }), DATA);
+  return writeBytes(buffer, writeInteger(buffer, { at: writeBytes(buffer, at, head), value }), DATA);
 }
 
 interface DeltaParts {
@@ -186,22 +186,12 @@ interface DeltaParts {
 
 function writeDelta({ buffer, at: from, source, step, template }: DeltaParts): number {
   const { start, middle, afterText, sequence, line } = template;
-  let at = from;
-  buffer.set(start, at);
-  at = writeInteger(buffer, { at: at + start.length, value: sequence });
-  at = writeShort(buffer, at, template.afterId);
+  let at = writeInteger(buffer, { at: writeBytes(buffer, from, start), value: sequence });
+  at = writeBytes(buffer, at, template.afterId);
   at = writeInteger(buffer, { at, value: sequence });
-  buffer.set(middle, at);
-  at += middle.length;
+  at = writeBytes(buffer, at, middle);
   if (step.end - step.text > SHORT) at += source.copy(buffer, at, step.text, step.end);
   else for (let index = step.text; index < step.end; index += 1) buffer[at++] = source[index] ?? 0;
-  buffer.set(afterText, at);
-  at = writeInteger(buffer, { at: at + afterText.length, value: line });
-  return writeShort(buffer, at, template.end);
-}
-
-function writeShort(buffer: Buffer, from: number, bytes: Buffer): number {
-  let at = from;
-  for (let index = 0; index < bytes.length; index += 1) buffer[at++] = bytes[index] ?? 0;
-  return at;
+  at = writeInteger(buffer, { at: writeBytes(buffer, at, afterText), value: line });
+  return writeBytes(buffer, at, template.end);
 }

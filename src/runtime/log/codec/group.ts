@@ -54,7 +54,7 @@ export function openGroups(): Groups {
         return made;
       };
       const group = openGroup(stored, { frames: shared, written: () => written.get(group) });
-      written.add(group, { wholes, events: null }, wholeBytes);
+      written.add(group, { wholes, events: null, wasAsked: false }, wholeBytes);
       return group;
     },
     stored: (stored) => openGroup(stored, { frames: (cursor) => makeFrames(stored, cursor), written: () => undefined }),
@@ -64,8 +64,9 @@ export function openGroups(): Groups {
 /** What is at hand of a group without decoding it. */
 interface Written {
   readonly wholes: readonly UniversalEvent[];
-  /** All events, once somebody has asked for them. */
+  /** All events, when somebody asks for them a second time: of a flood they would fill the heap for one reader. */
   events: readonly UniversalEvent[] | null;
+  wasAsked: boolean;
 }
 
 interface Sources {
@@ -94,8 +95,10 @@ function openGroup({ session, position, first, last, bytes }: StoredGroup, { fra
 
 function eventsOf(bytes: Uint8Array, written: Written | undefined): readonly UniversalEvent[] {
   if (written === undefined) return decodeEvents(bytes);
-  written.events ??= decodeEvents(bytes, written.wholes);
-  return written.events;
+  const events = written.events ?? decodeEvents(bytes, written.wholes);
+  if (written.wasAsked) written.events = events;
+  written.wasAsked = true;
+  return events;
 }
 
 const frameId = ({ first, position }: StoredGroup, cursor: SseCursor): FrameId =>

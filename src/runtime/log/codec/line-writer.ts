@@ -14,6 +14,8 @@ const WIDEST = 3;
 const LONG_TEXT = 64 * 1024;
 /** Up to this length a text is written letter by letter: a call costs more. */
 const SHORT_TEXT = 64;
+/** The same for bytes. */
+const SHORT_BYTES = 48;
 /** The digits of the largest whole number there is. */
 const MOST_DIGITS = 16;
 
@@ -32,6 +34,7 @@ export interface LineWriter {
   /** Drops what was written. */
   readonly begin: () => void;
   readonly text: (text: string) => void;
+  readonly bytes: (bytes: Uint8Array) => void;
   /** A text as JSON has it, in quotes. */
   readonly literal: (text: string) => void;
   /** A part of a text, as it is. */
@@ -57,6 +60,10 @@ export function openLineWriter(scratch: Scratch): LineWriter {
       at = 0;
     },
     text: write,
+    bytes(bytes) {
+      reserve(scratch, { at, length: bytes.length });
+      at = writeBytes(scratch.buffer, at, bytes);
+    },
     literal(text) {
       reserve(scratch, { at, length: SHORT_TEXT + 2 });
       const end = text.length > SHORT_TEXT ? -1 : writePlain(scratch.buffer, { at, text });
@@ -86,6 +93,17 @@ export function openLineWriter(scratch: Scratch): LineWriter {
     size: () => at,
     finish: () => copyOut(scratch, at),
   };
+}
+
+/** Returns the place behind. */
+export function writeBytes(buffer: Uint8Array, from: number, bytes: Uint8Array): number {
+  if (bytes.length > SHORT_BYTES) {
+    buffer.set(bytes, from);
+    return from + bytes.length;
+  }
+  let at = from;
+  for (let index = 0; index < bytes.length; index += 1) buffer[at++] = bytes[index] ?? 0;
+  return at;
 }
 
 /** Writes the digits without making a string of them; returns the place behind. */
