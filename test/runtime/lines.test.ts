@@ -12,7 +12,12 @@ function split(chunks: readonly Buffer[], limit?: number, budget?: LineBudget) {
     ...(limit === undefined ? {} : { limit }),
     ...(budget === undefined ? {} : { budget }),
   });
-  for (const chunk of chunks) splitter.push(chunk);
+  for (const chunk of chunks) {
+    const memory = Buffer.from(chunk);
+    splitter.push(memory);
+    // The reader uses it for the next chunk.
+    memory.fill("z");
+  }
   splitter.end();
   return { lines, overlong };
 }

@@ -128,7 +128,8 @@ function holdLine({ limit, budget }: { limit: number; budget: LineBudget }): Unf
     pending = 0;
   };
   const keep = (part: Buffer): void => {
-    if (whole === null) parts.push(part);
+    // The chunk's memory is the reader's.
+    if (whole === null) parts.push(Buffer.from(part));
     else part.copy(whole, pending);
     pending += part.length;
     if (whole !== null || pending <= ONE_PIECE_BYTES) return;

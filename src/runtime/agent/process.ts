@@ -99,13 +99,28 @@ function spawnWith({ command, args, directory, environment, output = null }: Age
     stdio: ["pipe", output?.writer ?? "pipe", "pipe"],
   });
   const { stdin } = child;
-  const stdout = output === null ? child.stdout : new Socket({ fd: output.reader, readable: true, writable: false });
+  const stdout = output === null ? child.stdout : openReader(output.reader);
   // The process has it, or could not be started.
   if (output !== null) closeSync(output.writer);
   assert(stdin !== null && stdout !== null, "what is asked for as a pipe is one");
   // The exit shows what happened; a broken pipe adds nothing to it.
   for (const stream of [stdin, stdout, child.stderr]) stream?.on("error", () => {});
   return { child, stdin, stdout };
+}
+
+/** What a pipe of the system holds. All readers use the same memory: what is read is looked at before the next read. */
+const CHUNK = Buffer.allocUnsafeSlow(64 * 1024);
+
+/** A stream whose chunks are overwritten by the next: memory for each would be a third of what a flood allocates. */
+function openReader(fd: number): Socket {
+  const options = {
+    fd,
+    readable: true,
+    writable: false,
+    onread: { buffer: CHUNK, callback: (length: number) => stdout.emit("data", CHUNK.subarray(0, length)) },
+  };
+  const stdout = new Socket(options);
+  return stdout;
 }
 
 interface GoneOptions {
