@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { codex } from "../../src/adapters/codex/index.ts";
 import type { Heard, Receiver } from "../../src/runtime/agent/connection/contract.ts";
-import { openPool } from "../../src/runtime/agent/connection/shared.ts";
+import { openPool, type SharedConnection } from "../../src/runtime/agent/connection/shared.ts";
 import { silentLogger } from "../../src/runtime/logger.ts";
 import { session } from "../support/sessions.ts";
 
@@ -16,7 +16,12 @@ const lineOf = (threadId: string, delta: string, ms: number): string =>
   });
 
 /** Joins two sessions and gives the connection's receiver, and what each session has received, line by line. */
-async function connect(): Promise<{ receiver: Receiver; received: Record<string, string[]>; unparsed: () => number }> {
+async function connect(): Promise<{
+  receiver: Receiver;
+  received: Record<string, string[]>;
+  unparsed: () => number;
+  members: SharedConnection[];
+}> {
   const pool = openPool();
   const received: Record<string, string[]> = { one: [], two: [] };
   let shared: Receiver | null = null;
@@ -34,9 +39,10 @@ async function connect(): Promise<{ receiver: Receiver; received: Record<string,
     queueMicrotask(() => receiver.receive({ type: "line", value: { id: 0, result: {} }, text: "{}" }));
     return { perform: () => {}, resume: () => {}, stop: async () => {} };
   };
+  const members: SharedConnection[] = [];
   for (const thread of threads) {
     const receiver: Receiver = { receive: (heard) => note(thread, heard) };
-    await pool.join({
+    const { connection } = await pool.join({
       session: session(thread),
       adapter: codex,
       key: "k",
@@ -45,10 +51,11 @@ async function connect(): Promise<{ receiver: Receiver; received: Record<string,
       open,
       logger: silentLogger,
     });
+    members.push(connection);
   }
   for (const thread of threads) received[thread] = [];
   if (shared === null) throw new Error("the connection was not opened");
-  return { receiver: shared, received, unparsed: () => unparsed };
+  return { receiver: shared, received, unparsed: () => unparsed, members };
 }
 
 const said = fc.tuple(
@@ -76,4 +83,21 @@ test("whatever is said, in whatever pieces, each session receives its own lines 
   });
   await fc.assert(property, { numRuns: 200, seed: 1 });
   expect(unparsed).toBeGreaterThan(100);
+});
+
+test("a line like the one before goes to another session once its thread has another owner, and to none without one", async () => {
+  const { receiver, received, unparsed, members } = await connect();
+  const [one, two] = members;
+  const say = (delta: string): boolean => receiver.receive({ type: "text", text: lineOf("one", delta, 1) });
+  for (const delta of ["a", "b"]) say(delta);
+  expect([received.one?.length, unparsed()]).toEqual([2, 1]);
+  two?.own("one");
+  for (const delta of ["c", "d"]) say(delta);
+  await two?.leave();
+  say("e");
+  expect(received).toEqual({
+    one: ["a", "b"].map((delta) => lineOf("one", delta, 1)),
+    two: ["c", "d"].map((delta) => lineOf("one", delta, 1)),
+  });
+  await one?.leave();
 });

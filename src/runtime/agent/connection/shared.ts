@@ -29,6 +29,8 @@ interface Shared {
   readonly connection: Promise<Connection>;
   /** The agent has spoken: the session that opened the connection has its answer. */
   readonly spoken: { readonly promise: Promise<void>; readonly resolve: () => void };
+  /** What the last line was like, and whose it was; null when sessions or their threads have changed since. */
+  last: { readonly template: LineTemplate; readonly member: Member } | null;
 }
 
 export interface Joining {
@@ -89,9 +91,11 @@ export function openPool(): Pool {
       const shared = known ?? openShared(pool, joining);
       const { session, receiver, thread, onLine } = joining;
       shared.members.set(session, { receiver, onLine, behind: false });
+      shared.last = null;
       try {
         const connection = await shared.connection;
         if (thread !== null) own(shared.routes, { thread, session });
+        shared.last = null;
         if (known !== undefined) await handshake(shared);
         return { connection: memberOf(shared, { session, connection }), first: known === undefined };
       } catch (error) {
@@ -120,6 +124,7 @@ function openShared(pool: Map<string, Shared>, { key, adapter, logger, open }: J
     members: new Map(),
     connection: open(receiver),
     spoken: { promise, resolve },
+    last: null,
   };
   pool.set(key, shared);
   shared.connection.catch(() => pool.delete(key));
@@ -145,6 +150,7 @@ function deliver(shared: Shared, heard: Heard): boolean {
 /** Returns the session that a line is for, when it is for one alone. */
 function deliverOne(shared: Shared, heard: Exclude<Heard, { type: "text" }>): SessionId | null {
   const { route } = shared.adapter;
+  shared.last = null;
   if (heard.type === "line") for (const { onLine } of shared.members.values()) onLine?.(heard.value);
   if (heard.type !== "line" || route === null) {
     deliverToAll(shared, heard);
@@ -163,13 +169,14 @@ const sessionOf = ({ members }: Shared, name: string | null): SessionId | null =
 
 /** Lines like the one before (`DeltaLines`) are for the same session: they are passed on without being parsed. */
 function deliverText(shared: Shared, text: string): void {
+  if (text === "") return;
   const keys = [...shared.members.values()].some(({ onLine }) => onLine !== undefined) ? [] : shared.adapter.deltaKeys;
-  let last: { readonly template: LineTemplate; readonly member: Member } | null = null;
   const span = { source: text, start: 0, end: 0 };
   const cuts: number[] = [];
   let start = 0;
   let alike = 0;
   const passOn = (end: number): void => {
+    const { last } = shared;
     if (last !== null && end > alike) deliverTo(last.member, { type: "text", text: text.slice(alike, end - 1) });
   };
   for (let end = 0; end < text.length; start = end + 1) {
@@ -177,16 +184,16 @@ function deliverText(shared: Shared, text: string): void {
     end = newline < 0 ? text.length : newline;
     span.start = start;
     span.end = end;
-    if (last !== null && matchLine(last.template, span, cuts) !== null) continue;
+    if (shared.last !== null && matchLine(shared.last.template, span, cuts) !== null) continue;
     passOn(start);
     alike = end + 1;
-    last = null;
+    shared.last = null;
     const line = text.slice(start, end);
     if (line.trim() === "") continue;
     const session = deliverOne(shared, parseLine(line));
     const member = session === null ? undefined : shared.members.get(session);
     const template = templateOf(keys, line);
-    if (member !== undefined && template !== null) last = { template, member };
+    if (member !== undefined && template !== null) shared.last = { template, member };
   }
   passOn(text.length + 1);
 }
@@ -245,10 +252,12 @@ function memberOf(
     stop: connection.stop,
     ...(connection.address === undefined ? {} : { address: connection.address }),
     own(thread) {
+      shared.last = null;
       for (const routed of own(shared.routes, { thread, session })) give(shared, routed);
     },
     async leave(ladder) {
       shared.members.delete(session);
+      shared.last = null;
       const { owners, requests } = shared.routes;
       for (const [thread, owner] of owners) if (owner === session) owners.set(thread, NOBODY);
       for (const [request, owner] of requests) if (owner === session) requests.delete(request);
