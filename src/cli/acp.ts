@@ -1,7 +1,7 @@
 /** `franca acp`: any agent, for editors that speak the Agent Client Protocol on standard input and output. */
 import { type Command, Option } from "commander";
 import { defined } from "../core/defined.ts";
-import { PermissionMode } from "../protocol/events.ts";
+import { PermissionMode } from "../protocol/session-enums.ts";
 import { splitLines } from "../runtime/agent/lines.ts";
 import { openAcpAgent } from "./acp-agent.ts";
 import { loadSettings } from "./config.ts";

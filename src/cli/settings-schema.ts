@@ -3,7 +3,7 @@ import * as z from "zod";
 import { BuiltinConfig } from "../builtin/config.ts";
 import { commandProblem } from "../core/acp-command.ts";
 import { BudgetConfig } from "../protocol/budget.ts";
-import { FinishTodos } from "../protocol/resources.ts";
+import { FinishTodos } from "../protocol/requests.ts";
 import { WebhookTable } from "../protocol/webhooks.ts";
 import { ALLOW_FORM, readAllowEntry } from "../runtime/outbound/address.ts";
 import { TelemetryConfig } from "../server/telemetry/settings.ts";

@@ -1,11 +1,11 @@
-/** What events and resources are made of. A daemon loads this; the events themselves it never checks by a schema. */
+/** What events and resources are made of. */
 import * as z from "zod";
 import { PermissionId, PromptId, QuestionId, TurnId } from "./id-schemas.ts";
-import { permissionModes } from "./permission-modes.ts";
 import { Time } from "./time-schema.ts";
+import { Tokens, UsageTotal } from "./usage-total.ts";
 
-export const PermissionMode = z.enum(permissionModes);
-export type PermissionMode = z.infer<typeof PermissionMode>;
+export * from "./session-enums.ts";
+export * from "./usage-total.ts";
 
 export const Origin = z.enum(["user", "queue", "background", "agent"]);
 export type Origin = z.infer<typeof Origin>;
@@ -30,29 +30,9 @@ export type Evidence = z.infer<typeof Evidence>;
 export const TurnState = z.enum(["running", "requires_action", "retrying", "compacting"]);
 export type TurnState = z.infer<typeof TurnState>;
 
-/** What a session is doing, as listed and shown: a turn's state, or idle. */
-export const SessionStatus = z.enum(["idle", "running", "requires_action", "retrying", "compacting"]);
-export type SessionStatus = z.infer<typeof SessionStatus>;
-
 /** What a session that is `retrying` waits for. `next` is epoch milliseconds. */
 export const Retry = z.object({ attempt: z.number().int(), message: z.string(), next: z.number() });
 export type Retry = z.infer<typeof Retry>;
-
-export const Tokens = z.object({
-  input: z.number(),
-  output: z.number(),
-  reasoning: z.number(),
-  cache_read: z.number(),
-  cache_write: z.number(),
-});
-export type Tokens = z.infer<typeof Tokens>;
-
-export const UsageTotal = z.object({
-  tokens: Tokens,
-  cost_usd: z.number().nullable(),
-  priced: z.enum(["full", "partial", "none"]),
-});
-export type UsageTotal = z.infer<typeof UsageTotal>;
 
 /** Why a model step ended. A refusal is `content-filter`. */
 export const Finish = z.enum(["stop", "tool-calls", "length", "content-filter", "error", "other"]);

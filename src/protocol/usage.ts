@@ -1,10 +1,7 @@
 /** Usage reports and prices, as the API and the command line show them. */
 import * as z from "zod";
 import { Price } from "./budget.ts";
-import { UsageTotal } from "./event-parts.ts";
-
-export const UsageBy = z.enum(["day", "agent", "model", "folder"]);
-export type UsageBy = z.infer<typeof UsageBy>;
+import { UsageTotal } from "./usage-total.ts";
 
 /** What was used on one day, by one agent or model, or in one folder: `key` is the day (`2026-11-17`) or the name. */
 export const UsageRow = z.object({

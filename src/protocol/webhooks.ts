@@ -1,6 +1,6 @@
 /** Webhooks: what a person configures, what is shown of it, and the body that a receiver gets. */
 import * as z from "zod";
-import { UsageTotal } from "./event-parts.ts";
+import { UsageTotal } from "./usage-total.ts";
 
 export const WebhookEvent = z.enum([
   "session.started",

@@ -9,7 +9,7 @@ import { firstGroup } from "./search.ts";
 
 const TAIL_BYTES = 8 * 1024 * 1024;
 /** Readers who keep up have read a group long before that: it is dropped then, at the latest after twice the time. */
-const KEPT_MS = 1_000;
+const KEPT_MS = 250;
 /** How much a reader who is behind takes from the log at a time. */
 const READ_BYTES = 512 * 1024;
 /** How often we look whether another process has written, while there are readers. */

@@ -1,7 +1,8 @@
 /** Routes about the daemon itself: health and metrics. */
 import * as z from "zod";
 import { usageCsv } from "../../core/usage-csv.ts";
-import { Health, UsageBy, UsageList } from "../../protocol/resources.ts";
+import { UsageBy } from "../../protocol/requests.ts";
+import type { Health } from "../../protocol/resources.ts";
 import type { Sessions } from "../../runtime/session/contract.ts";
 import { everySession } from "../../runtime/session/every-session.ts";
 import { defineRoute, json, type Route } from "../http/route.ts";
@@ -41,7 +42,7 @@ const health = defineRoute({
       .optional()
       .describe("Which page credential: SHA-256 of the SHA-256 of it, each in base64url. Needs `nonce`."),
   }),
-  answer: Health,
+  answer: "Health",
   handle: async ({ sessions, version, prove, query: { nonce, login } }) => {
     return json({ status: "ok", version, ...storageOf(sessions), ...(nonce === undefined ? {} : prove(nonce, login)) });
   },
@@ -95,7 +96,7 @@ const usage = defineRoute({
       .describe("How far the caller's clock is ahead of UTC."),
     format: z.enum(["json", "csv"]).default("json").describe("What the answer is written in."),
   }),
-  answer: UsageList,
+  answer: "UsageList",
   handle: async ({ sessions, query }) => {
     const { format, ...asked } = query;
     const rows = await sessions.usage(asked);

@@ -4,7 +4,7 @@
  */
 import * as z from "zod";
 import { defined } from "../../core/defined.ts";
-import { Adoption, AdoptRequest, Discovery } from "../../protocol/adoption.ts";
+import { AdoptRequest } from "../../protocol/adoption.ts";
 import { defineRoute, json, type Route } from "../http/route.ts";
 
 const discover = defineRoute({
@@ -25,7 +25,7 @@ const discover = defineRoute({
     agent: z.string().min(1).optional().describe("Only conversations of this agent."),
     since: z.iso.datetime().optional().describe("Only conversations that changed since then."),
   }),
-  answer: Discovery,
+  answer: "Discovery",
   handle: async ({ sessions, query }) => json(await sessions.discover(defined(query))),
 });
 
@@ -45,7 +45,7 @@ const adopt = defineRoute({
     personal: true,
   },
   body: AdoptRequest,
-  answer: Adoption,
+  answer: "Adoption",
   handle: async ({ sessions, body: { agent, nativeSessionId, fork = false } }) =>
     json(await sessions.adopt({ agent, nativeSessionId, fork })),
 });

@@ -1,6 +1,6 @@
 /** Routes about agents: which there are, what they offer, and installing one. */
 import { defined } from "../../core/defined.ts";
-import { AgentList, InstallAgent, ModeList, ModelList } from "../../protocol/resources.ts";
+import { InstallAgent } from "../../protocol/requests.ts";
 import { defineRoute, empty, json, type Route } from "../http/route.ts";
 
 const list = defineRoute({
@@ -14,7 +14,7 @@ const list = defineRoute({
     errors: [],
     answers: "json",
   },
-  answer: AgentList,
+  answer: "AgentList",
   handle: async ({ sessions }) => json({ agents: await sessions.agents() }),
 });
 
@@ -29,7 +29,7 @@ const models = defineRoute({
     errors: ["unsupported_agent", "agent_not_installed"],
     answers: "json",
   },
-  answer: ModelList,
+  answer: "ModelList",
   handle: async ({ sessions, params }) => json(await sessions.models(params.agent ?? "")),
 });
 
@@ -44,7 +44,7 @@ const modes = defineRoute({
     errors: ["unsupported_agent"],
     answers: "json",
   },
-  answer: ModeList,
+  answer: "ModeList",
   handle: async ({ sessions, params }) => json({ modes: await sessions.modes(params.agent ?? "") }),
 });
 

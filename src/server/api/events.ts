@@ -5,7 +5,6 @@ import type { Projection } from "../../core/projection.ts";
 import { findProjection, projections } from "../../projections/index.ts";
 import { ApiError } from "../../protocol/errors.ts";
 import type { SessionId } from "../../protocol/ids.ts";
-import { NativePage } from "../../protocol/resources.ts";
 import type { EventGroup } from "../../runtime/log/contract.ts";
 import { type Call, defineRoute, json, type Route, sent, sessionOf } from "../http/route.ts";
 import { type EventStream, frame, streamEvents } from "../http/sse.ts";
@@ -133,7 +132,7 @@ const listNative = defineRoute({
     answers: "json",
   },
   query: z.object({ offset: offset.default(0), limit }),
-  answer: NativePage,
+  answer: "NativePage",
   handle: async (call) => json(await call.sessions.native(sessionOf(call), call.query)),
 });
 

@@ -1,6 +1,5 @@
 /** Routes about hosts that share one log. */
 import { MoveSession } from "../../protocol/placement.ts";
-import { HostList } from "../../protocol/resources.ts";
 import { defineRoute, empty, json, type Route, sessionOf } from "../http/route.ts";
 
 const list = defineRoute({
@@ -16,7 +15,7 @@ const list = defineRoute({
     errors: [],
     answers: "json",
   },
-  answer: HostList,
+  answer: "HostList",
   handle: async ({ sessions }) => json({ hosts: await sessions.hosts() }),
 });
 

@@ -1,6 +1,6 @@
 /** Routes for provider keys of one session. They are taken from this machine alone, and never given back. */
 import { ApiError } from "../../protocol/errors.ts";
-import { MissingKeys, SessionKeys } from "../../protocol/resources.ts";
+import { SessionKeys } from "../../protocol/requests.ts";
 import { defineRoute, empty, json, type Route, sessionOf } from "../http/route.ts";
 
 const missing = defineRoute({
@@ -15,7 +15,7 @@ const missing = defineRoute({
     errors: ["session_not_found"],
     answers: "json",
   },
-  answer: MissingKeys,
+  answer: "MissingKeys",
   handle: async (call) => json(await call.sessions.missingKeys(sessionOf(call))),
 });
 

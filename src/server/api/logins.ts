@@ -1,5 +1,5 @@
 /** Routes by which a page logs in: a one-time code made with the token, exchanged for a credential of the page. */
-import { LoginCode, LoginCredential, LoginRequest } from "../../protocol/resources.ts";
+import { LoginRequest } from "../../protocol/requests.ts";
 import { defineRoute, empty, json, type Route } from "../http/route.ts";
 
 const login = defineRoute({
@@ -16,7 +16,7 @@ const login = defineRoute({
     open: true,
   },
   body: LoginRequest,
-  answer: LoginCredential,
+  answer: "LoginCredential",
   handle: async ({ logins, body: { code } }) => {
     const { value, expiresAt } = logins.exchange(code);
     return json({ credential: value, expiresAt });
@@ -34,7 +34,7 @@ const makeCode = defineRoute({
     errors: [],
     answers: "json",
   },
-  answer: LoginCode,
+  answer: "LoginCode",
   handle: async ({ logins }) => {
     const { value, expiresAt } = logins.makeCode();
     return json({ code: value, expiresAt });

@@ -2,12 +2,8 @@
 import * as z from "zod";
 import { describeSchema, descriptions } from "../../protocol/descriptions/index.ts";
 import { type ErrorCode, errorStatus } from "../../protocol/errors.ts";
-import * as events from "../../protocol/events.ts";
-import * as items from "../../protocol/items.ts";
-import * as resources from "../../protocol/resources.ts";
-import * as webhooks from "../../protocol/webhooks.ts";
-import * as workspaces from "../../protocol/workspaces.ts";
-import type { Route } from "../http/route.ts";
+import * as protocol from "../../protocol/index.ts";
+import type { AnswerName, Route } from "../http/route.ts";
 import examples from "./examples.json" with { type: "json" };
 
 type Json = Readonly<Record<string, unknown>>;
@@ -15,12 +11,14 @@ type Json = Readonly<Record<string, unknown>>;
 /** Codes that any route may give. */
 const COMMON: readonly ErrorCode[] = ["invalid_request", "token_invalid", "host_not_allowed", "internal"];
 
+/** By name, as routes say what they answer. */
+const schemas = { ...protocol };
+
 /** Schemas with a name of their own in the document: all that are described, and what they are combined to. */
 const COMBINED = ["UniversalEvent", "Draft", "ContentPart"];
 const named: ReadonlyMap<string, z.ZodType> = new Map(
-  Object.entries({ ...events, ...items, ...resources, ...webhooks, ...workspaces }).flatMap(
-    ([name, value]): [string, z.ZodType][] =>
-      value instanceof z.ZodType && (name in descriptions || COMBINED.includes(name)) ? [[name, value]] : [],
+  Object.entries(schemas).flatMap(([name, value]): [string, z.ZodType][] =>
+    value instanceof z.ZodType && (name in descriptions || COMBINED.includes(name)) ? [[name, value]] : [],
   ),
 );
 
@@ -115,8 +113,8 @@ function schemaOf(schema: z.ZodType): Json {
   return withoutIdentity(z.toJSONSchema(schema, { io: "input", unrepresentable: "any" }));
 }
 
-const answerSchema = (answer: z.ZodType | "EventPage"): Json =>
-  typeof answer === "string" ? { $ref: reference(answer) } : schemaOf(answer);
+const answerSchema = (answer: AnswerName | z.ZodType): Json =>
+  schemaOf(typeof answer === "string" ? schemas[answer] : answer);
 
 function operation(route: Route): Json {
   const { doc, body, bodyOptional } = route;

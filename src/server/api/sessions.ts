@@ -3,19 +3,10 @@ import { randomUUID } from "node:crypto";
 import * as z from "zod";
 import { defined } from "../../core/defined.ts";
 import { openCodeSessionId } from "../../projections/opencode/index.ts";
-import { SessionStatus } from "../../protocol/event-parts.ts";
 import { sessionId } from "../../protocol/ids.ts";
-import {
-  CreateAnySession,
-  CreatedSession,
-  ForkedSession,
-  ForkSession,
-  NewSession,
-  SessionDetail,
-  SessionList,
-  type SessionSummary,
-  UpdateSession,
-} from "../../protocol/resources.ts";
+import { CreateAnySession, ForkSession, UpdateSession } from "../../protocol/requests.ts";
+import type { SessionSummary } from "../../protocol/resources.ts";
+import { SessionStatus } from "../../protocol/session-enums.ts";
 import { created, defineRoute, empty, json, type Route, sessionOf } from "../http/route.ts";
 import { integer } from "./query.ts";
 
@@ -42,7 +33,7 @@ const create = defineRoute({
     answers: "json",
   },
   body: CreateAnySession,
-  answer: CreatedSession,
+  answer: "CreatedSession",
   handle: async (call) => {
     const { agent = call.defaultAgent, ...options } = call.body;
     return json(await call.sessions.create(sessionOf(call), { agent, ...options }));
@@ -65,7 +56,7 @@ const createAny = defineRoute({
   },
   body: CreateAnySession,
   bodyOptional: true,
-  answer: NewSession,
+  answer: "NewSession",
   handle: async ({ sessions, defaultAgent, body: { agent = defaultAgent, ...options } }) => {
     const id = sessionId(randomUUID());
     const made = await sessions.create(id, { agent, ...options });
@@ -92,7 +83,7 @@ const list = defineRoute({
     directory: z.string().optional().describe("Only sessions in exactly this directory."),
     q: z.string().optional().describe("Only sessions with this text in their title, id, native id or directory."),
   }),
-  answer: SessionList,
+  answer: "SessionList",
   handle: async ({ sessions, query }) => {
     const page = await sessions.list(defined(query));
     return json({ ...page, sessions: page.sessions.map(named) });
@@ -120,7 +111,7 @@ const get = defineRoute({
       .describe("Only items before this one, by its `item_id`: the previous page."),
     limit: integer({ min: 0, max: MAX_ITEMS }).optional().describe("How many items, 200 by default."),
   }),
-  answer: SessionDetail,
+  answer: "SessionDetail",
   handle: async (call) => {
     const { itemsBefore, limit } = call.query;
     const page = defined({ itemsBefore, limit });
@@ -201,7 +192,7 @@ const fork = defineRoute({
   },
   body: ForkSession,
   bodyOptional: true,
-  answer: ForkedSession,
+  answer: "ForkedSession",
   handle: async (call) => {
     const into = sessionId(call.body.sessionId ?? randomUUID());
     await call.sessions.fork(sessionOf(call), into);

@@ -1,7 +1,7 @@
 /** Routes about folder trust. They need the person's credential like every route; no file of a folder grants trust. */
 import * as z from "zod";
 import { defined } from "../../core/defined.ts";
-import { TrustList, TrustRequest, TrustResult } from "../../protocol/resources.ts";
+import { TrustRequest } from "../../protocol/requests.ts";
 import { defineRoute, empty, json, type Route } from "../http/route.ts";
 
 const list = defineRoute({
@@ -16,7 +16,7 @@ const list = defineRoute({
     answers: "json",
   },
   query: z.strictObject({ directory: z.string().min(1).optional().describe("A folder to check.") }),
-  answer: TrustList,
+  answer: "TrustList",
   handle: async ({ sessions, query: { directory } }) =>
     json({
       folders: sessions.trust.list(),
@@ -38,7 +38,7 @@ const add = defineRoute({
     answers: "json",
   },
   body: TrustRequest,
-  answer: TrustResult,
+  answer: "TrustResult",
   handle: async ({ sessions, body: { directory, force = false } }) =>
     json({ path: await sessions.trust.add(directory, { force }) }),
 });

@@ -11,7 +11,7 @@ import {
   ReplyQuestion,
   SendMessage,
   type SentAttachment,
-} from "../../protocol/resources.ts";
+} from "../../protocol/requests.ts";
 import type { PromptReceipt, PromptRequest } from "../../runtime/session/contract.ts";
 import { keepForSession } from "../hosts/attachments.ts";
 import { type Call, defineRoute, empty, type Route, sent, sessionOf } from "../http/route.ts";

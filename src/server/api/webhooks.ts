@@ -2,14 +2,7 @@
  * Routes about webhooks. Looking at them needs what every route needs; adding, removing and retrying needs the person's
  * own token, because an address that is called on every turn is a way out for what agents do.
  */
-import {
-  DeadLetterList,
-  RetriedWebhook,
-  RetryWebhook,
-  Webhook,
-  WebhookList,
-  WebhookName,
-} from "../../protocol/webhooks.ts";
+import { RetryWebhook, Webhook, WebhookName } from "../../protocol/webhooks.ts";
 import { check } from "../http/request.ts";
 import { defineRoute, empty, json, type Route } from "../http/route.ts";
 
@@ -27,7 +20,7 @@ const list = defineRoute({
     errors: [],
     answers: "json",
   },
-  answer: WebhookList,
+  answer: "WebhookList",
   handle: async ({ webhooks }) => json({ webhooks: webhooks.list() }),
 });
 
@@ -81,7 +74,7 @@ const deadLetters = defineRoute({
     errors: ["not_found"],
     answers: "json",
   },
-  answer: DeadLetterList,
+  answer: "DeadLetterList",
   handle: async (call) => json({ deadLetters: call.webhooks.deadLetters(nameOf(call)) }),
 });
 
@@ -99,7 +92,7 @@ const retry = defineRoute({
   },
   body: RetryWebhook,
   bodyOptional: true,
-  answer: RetriedWebhook,
+  answer: "RetriedWebhook",
   handle: async (call) => json({ count: call.webhooks.retry(nameOf(call), call.body.ids) }),
 });
 

@@ -1,6 +1,5 @@
 /** Routes about what sessions changed in files, and about the git worktrees that were made for them. */
 import * as z from "zod";
-import { RemovedWorktree, SessionDiff, WorktreeList } from "../../protocol/workspaces.ts";
 import { defineRoute, json, type Route, sessionOf } from "../http/route.ts";
 
 const diff = defineRoute({
@@ -16,7 +15,7 @@ const diff = defineRoute({
     errors: ["session_not_found"],
     answers: "json",
   },
-  answer: SessionDiff,
+  answer: "SessionDiff",
   handle: async (call) => json(await call.sessions.diff(sessionOf(call))),
 });
 
@@ -31,7 +30,7 @@ const list = defineRoute({
     errors: [],
     answers: "json",
   },
-  answer: WorktreeList,
+  answer: "WorktreeList",
   handle: async ({ sessions }) => json({ worktrees: await sessions.worktrees() }),
 });
 
@@ -49,7 +48,7 @@ const remove = defineRoute({
     answers: "json",
   },
   query: z.strictObject({ force: z.enum(["true", "false"]).optional().describe("`true`: also with such changes.") }),
-  answer: RemovedWorktree,
+  answer: "RemovedWorktree",
   handle: async (call) =>
     json(await call.sessions.removeWorktree(sessionOf(call), { force: call.query.force === "true" })),
 });

@@ -7,6 +7,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type * as z from "zod";
 import type { ErrorCode } from "../../protocol/errors.ts";
 import { type SessionId, sessionId } from "../../protocol/ids.ts";
+import type * as protocol from "../../protocol/index.ts";
 import type { Logger } from "../../runtime/logger.ts";
 import type { Sessions } from "../../runtime/session/contract.ts";
 import type { Webhooks } from "../../runtime/webhooks/webhooks.ts";
@@ -82,6 +83,10 @@ export interface RouteDoc {
   readonly created?: boolean;
 }
 
+type Protocol = typeof protocol;
+/** The schema of an answer, by its name: only the OpenAPI document needs it. */
+export type AnswerName = { [Name in keyof Protocol]: Protocol[Name] extends z.ZodType ? Name : never }[keyof Protocol];
+
 export interface Route {
   readonly method: Method;
   /** As in OpenAPI: `/v1/sessions/{id}`. */
@@ -89,8 +94,7 @@ export interface Route {
   readonly doc: RouteDoc;
   readonly query: z.ZodObject | null;
   readonly body: z.ZodType | null;
-  /** A schema, or the name of one that only the document needs. */
-  readonly answer: z.ZodType | "EventPage" | null;
+  readonly answer: AnswerName | z.ZodType | null;
   /** An absent body counts as `{}`. */
   readonly bodyOptional: boolean;
   readonly handle: (call: Call<z.infer<z.ZodObject>, unknown>) => Promise<Answer>;
@@ -102,7 +106,7 @@ export interface RouteDefinition<Query extends z.ZodObject, Body extends z.ZodTy
   readonly doc: RouteDoc;
   readonly query?: Query;
   readonly body?: Body;
-  readonly answer?: z.ZodType | "EventPage";
+  readonly answer?: AnswerName | z.ZodType;
   readonly bodyOptional?: boolean;
   readonly handle: (call: Call<z.infer<Query>, z.infer<Body>>) => Promise<Answer>;
 }

@@ -1,9 +1,9 @@
 /** The tools of the MCP endpoint, as a table: what each takes and what it does. Unknown fields are refused. */
 import * as z from "zod";
 import { itemsText } from "../../core/items-text.ts";
-import { PermissionMode } from "../../protocol/event-parts.ts";
 import { sessionId } from "../../protocol/ids.ts";
 import type { SessionSummary } from "../../protocol/resources.ts";
+import { PermissionMode } from "../../protocol/session-enums.ts";
 import { describeIssues } from "../http/request.ts";
 import { type Asking, ask } from "./ask.ts";
 import { answerWith, failure, type ToolResult } from "./result.ts";

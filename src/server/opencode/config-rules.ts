@@ -10,7 +10,7 @@ import * as z from "zod";
 import { plainJson } from "../../core/json-with-comments.ts";
 import { isShape } from "../../dialects/shape.ts";
 import { ApiError, hasCode } from "../../protocol/errors.ts";
-import { PermissionRule } from "../../protocol/resources.ts";
+import { PermissionRule } from "../../protocol/requests.ts";
 import { askHost, jsonOf, leaving } from "../hosts/call.ts";
 import type { Reply } from "../http/reply.ts";
 import { repositoryOf } from "./git.ts";

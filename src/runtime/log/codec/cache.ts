@@ -15,7 +15,7 @@ export interface CacheOptions {
   readonly keptMs?: number;
 }
 
-const KEPT_MS = 500;
+const KEPT_MS = 250;
 
 export function openCache<Key, Value>({ maxBytes, keptMs = KEPT_MS }: CacheOptions): Cache<Key, Value> {
   const entries = new Map<Key, { readonly value: Value; readonly bytes: number; readonly number: number }>();
