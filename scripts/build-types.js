@@ -25,7 +25,7 @@ export async function writeTypes(dist) {
   writeFileSync(join(dist, "sdk.d.ts"), 'export * from "./sdk.cjs";\n');
   const small = await clientTypes(dist, null);
   removeUnreached(types);
-  removeInnerComments(types);
+  makeSmall(types);
   return small;
 }
 
@@ -46,12 +46,17 @@ function removeUnreached(types) {
   }
 }
 
-/** What only stands behind the types of the entries is kept small: its comments are for readers of the source. */
-function removeInnerComments(types) {
+/** Comments behind the types of the entries are for readers of the source. Levels of tsc's indentation become tabs. */
+function makeSmall(types) {
   for (const name of readdirSync(types, { recursive: true, encoding: "utf8" })) {
-    if (!name.endsWith(".d.ts") || /^(protocol|server)\//.test(name)) continue;
+    if (!name.endsWith(".d.ts")) continue;
     const file = join(types, name);
-    writeFileSync(file, withoutComments(readFileSync(file, "utf8")));
+    const text = readFileSync(file, "utf8");
+    const kept = /^(protocol|server)\//.test(name) ? text : withoutComments(text);
+    writeFileSync(
+      file,
+      kept.replaceAll(/^(?: {4})+/gm, (spaces) => "\t".repeat(spaces.length / 4)),
+    );
   }
 }
 

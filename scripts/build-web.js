@@ -1,4 +1,7 @@
-/** Builds the inspector into dist/inspector.br: `index.html` and its assets by name, as JSON, compressed. */
+/**
+ * Builds the inspector into dist/inspector.br, compressed: a line of JSON with the names and lengths of `index.html` and
+ * its assets, then all of them as they are.
+ */
 import { readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { brotliCompressSync, constants } from "node:zlib";
@@ -58,8 +61,13 @@ export async function buildWeb({ isSmall }) {
     .replace("<!-- script -->", () => `<script type="module" src="assets/${named("js")}"></script>`);
   const files = { "index.html": index };
   for (const { path, text } of page.outputFiles) files[`assets/${basename(path)}`] = text;
-  return { path: join(root, "dist", "inspector.br"), contents: compressed(JSON.stringify(files), isSmall) };
+  return { path: join(root, "dist", "inspector.br"), contents: compressed(packed(files), isSmall) };
 }
+
+const packed = (files) => {
+  const lengths = Object.entries(files).map(([name, text]) => [name, Buffer.byteLength(text)]);
+  return `${JSON.stringify(lengths)}\n${Object.values(files).join("")}`;
+};
 
 function compressed(text, isSmall) {
   const { BROTLI_PARAM_LGWIN, BROTLI_PARAM_QUALITY, BROTLI_MAX_WINDOW_BITS, BROTLI_MAX_QUALITY } = constants;

@@ -29,9 +29,9 @@ const external = [
   "@clack/prompts",
 ];
 
-// Bundled CommonJS packages call `require` for Node's own modules.
+// Bundled CommonJS packages call `require` for Node's own modules; files without one are written without this.
 const requireBanner =
-  'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);';
+  'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);\n';
 
 const shared = {
   absWorkingDir: root,
@@ -109,7 +109,7 @@ async function main() {
   }
   const isWhole = !process.argv.includes("--no-types");
   files.push(await buildWeb({ isSmall: isWhole }));
-  for (const file of files) writeWhole(file);
+  for (const file of files) writeWhole(withoutBanner(file));
   const keepMs = process.argv.includes("--clean") ? 0 : OLD_CHUNK_MS;
   const current = new Set(files.map(({ path }) => path));
   removeOld(join(dist, "chunks"), { current, keepMs });
@@ -126,6 +126,13 @@ async function main() {
 
 function entries(table) {
   return Object.entries(table).map(([out, path]) => ({ in: path, out }));
+}
+
+function withoutBanner(file) {
+  if (!file.path.endsWith(".js")) return file;
+  const text = Buffer.from(file.contents).toString("utf8");
+  const isNeeded = !text.startsWith(requireBanner) || /\brequire\b/.test(text.slice(requireBanner.length));
+  return isNeeded ? file : { ...file, contents: text.slice(requireBanner.length) };
 }
 
 /** By way of a rename: whoever loads a file while it is built sees the old one or the new one. */

@@ -17,6 +17,14 @@ export function readInspector(file = join(packageFolder(), "dist", "inspector.br
   } catch {
     return null;
   }
-  const files: Readonly<Record<string, string>> = JSON.parse(brotliDecompressSync(packed).toString("utf8"));
-  return new Map(Object.entries(files));
+  const bytes = brotliDecompressSync(packed);
+  let at = bytes.indexOf("\n");
+  const lengths: readonly (readonly [string, number])[] = JSON.parse(bytes.toString("utf8", 0, at));
+  at += 1;
+  const files = new Map<string, string>();
+  for (const [name, length] of lengths) {
+    files.set(name, bytes.toString("utf8", at, at + length));
+    at += length;
+  }
+  return files;
 }
