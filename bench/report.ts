@@ -27,7 +27,15 @@ const measurements: readonly Measurement[] = [
   inspector,
 ];
 
+const OPTIONS = ["--quick", "--install-peers", "--write"];
+
 export async function measureAll(words: readonly string[]): Promise<void> {
+  const strange = words.filter((word) => word.startsWith("-") && !OPTIONS.includes(word));
+  if (strange.length > 0) {
+    console.error(`usage: npm run bench -- [${OPTIONS.join("] [")}] [name …]; docs/performance.md says more.`);
+    process.exitCode = 2;
+    return;
+  }
   const quick = words.includes("--quick");
   const names = words.filter((word) => !word.startsWith("-"));
   const unknown = names.filter((name) => !measurements.some((one) => one.name === name));

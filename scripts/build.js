@@ -56,6 +56,7 @@ const nodeBuild = {
   // V8 keeps the text of each file, with two bytes a letter if it holds any beyond Latin-1.
   charset: "ascii",
   banner: { js: requireBanner },
+  inject: [join(root, "scripts", "every-program.js")],
   entryPoints: entries({ cli: "src/cli/main.ts", server: "src/server/index.ts" }),
 };
 
