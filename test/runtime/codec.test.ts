@@ -91,6 +91,18 @@ describe("events", () => {
     );
   });
 
+  test("come back as they were when their numbers get another digit", () => {
+    const session = openSession({ sessionId: sessionId("9:99"), adapter: fake, policy: defaultPolicy });
+    const events: UniversalEvent[] = [];
+    for (let count = 0; count < 1_200; count += 1) {
+      const at = 1_700_000_000_000 + Math.floor(count / 100);
+      // Now and then a line says nothing, so that lines and sequences get another digit at different deltas.
+      const line = { type: "text", id: "a", delta: count % 70 === 0 ? "" : `${count}` };
+      events.push(...session.step({ type: "line", from: "agent", line, at }).events);
+    }
+    expectSame(events);
+  });
+
   test("come back as they were, whatever stands around a delta and between two", () => {
     // Mostly the same, so that two deltas often differ in one thing only.
     const mostly = <T>(usual: T, ...seldom: T[]) =>
