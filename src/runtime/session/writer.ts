@@ -25,7 +25,7 @@ import {
 import { isPrompt, rejectWaiters, store } from "./writer-storage.ts";
 
 /** One committed group holds about this much, so that a reader who wants one event need not read many. */
-const GROUP_BYTES = 256 * 1024;
+const GROUP_BYTES = 512 * 1024;
 /**
  * While an agent floods us, its lines gather a little before they are stored: a commit costs about the same for few
  * lines as for many. The time grows with the lines of the last group, up to a limit.
