@@ -9,8 +9,8 @@ import { getHeapStatistics } from "node:v8";
 const LOOK_MS = 1_500;
 /** A daemon that uses less of this time than that is idle. */
 const IDLE_SHARE = 0.03;
-/** So many looks in a row must find it idle. */
-const IDLE_LOOKS = 2;
+/** So many looks in a row must find it idle: after a collection, the next flood takes twice the processor time. */
+const IDLE_LOOKS = 8;
 /** So much more of the heap's pages is free than after the last collection; less is not worth another. */
 const FREED_BYTES = 3 * 1024 * 1024;
 /** Garbage that V8 has not found yet counts as used: so much work may have left some. */
