@@ -147,9 +147,13 @@ function compared({ ours, theirs }: Taken, apart = 0) {
 
 async function timeCommand(args: readonly string[]): Promise<number> {
   const startedAt = performance.now();
-  const child = spawn(process.execPath, args, { stdio: ["ignore", "ignore", "inherit"] });
+  const child = spawn(process.execPath, args, { stdio: ["ignore", "ignore", "pipe"] });
+  let said = "";
+  child.stderr.on("data", (chunk: Buffer) => {
+    said += chunk.toString();
+  });
   const [code] = await once(child, "exit");
-  if (code !== 0) throw new Error(`node ${args.join(" ")} ended with ${code}`);
+  if (code !== 0) throw new Error(`node ${args.join(" ")} ended with ${code}: ${said}`);
   return performance.now() - startedAt;
 }
 
