@@ -1,6 +1,6 @@
 /**
- * Builds the inspector into dist/inspector.br, compressed: a line of JSON with the names and lengths of `index.html` and
- * its assets, then all of them as they are.
+ * Builds the inspector into dist/inspector.br, compressed: a line of JSON with the names and lengths of `index.html`
+ * and its assets, then all of them as they are.
  */
 import { readFileSync } from "node:fs";
 import { basename, join } from "node:path";

@@ -1,5 +1,7 @@
-// Small modules that nearly every file of the build imports. Each is wanted by another set of commands and would be a
-// file by itself, which takes longer to open than to run: imported by all, they are one file.
+/**
+ * Small modules that nearly every file of the build imports. Each is wanted by another set of commands and would be a
+ * file by itself, which takes longer to open than to run: imported by all, they are one file.
+ */
 import "../src/cli/usage.ts";
 import "../src/core/acp-command.ts";
 import "../src/core/base-url.ts";

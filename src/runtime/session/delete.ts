@@ -85,7 +85,8 @@ async function idleSessions({ runtime: { log, owner: own } }: OpenSessions): Pro
     }
     place = page.next;
   } while (place !== null);
-  return idle.sort((one, other) => one.changedAt - other.changedAt);
+  // They are listed the newest first; of two that changed in the same millisecond, the one that was made first is older.
+  return idle.reverse().sort((one, other) => one.changedAt - other.changedAt);
 }
 
 /** False when it is used after all. */
