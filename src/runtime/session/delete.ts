@@ -85,7 +85,7 @@ async function idleSessions({ runtime: { log, owner: own } }: OpenSessions): Pro
     }
     place = page.next;
   } while (place !== null);
-  // They are listed the newest first; of two that changed in the same millisecond, the one that was made first is older.
+  // Listed the newest first; of two that changed in the same millisecond, the one that was made first is older.
   return idle.reverse().sort((one, other) => one.changedAt - other.changedAt);
 }
 
