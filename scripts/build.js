@@ -114,6 +114,7 @@ async function main() {
   const keepMs = process.argv.includes("--clean") ? 0 : OLD_CHUNK_MS;
   const current = new Set(files.map(({ path }) => path));
   removeOld(join(dist, "chunks"), { current, keepMs });
+  rmSync(join(dist, "compile-cache"), { recursive: true, force: true });
   if (isWhole) {
     const { writeTypes } = await import("./build-types.js");
     const types = await writeTypes(dist);

@@ -1,6 +1,6 @@
 /** From an empty folder, with the tarballs: the command, programs of every kind, and the examples of docs/sdk.md. */
 import { execFileSync } from "node:child_process";
-import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { emptyFolder, francaTarball, nodes, type Place, sdkTarball } from "../support/packages.ts";
@@ -66,6 +66,18 @@ describe.each(nodes)("Node %s", (node) => {
     expect(await place.run("npx", ["franca", "run", "--agent", "mock", "--", "echo Hello, world"])).toBe(
       "Hello, world\n",
     );
+  });
+
+  test("compiled code is kept beside the program, and what others put into the folder for temporary files is not read", async () => {
+    const temporary = join(place.folder, "tmp");
+    mkdirSync(temporary);
+    for (const round of ["first", "second"]) {
+      const args = ["franca", "run", "--agent", "mock", "--", `echo ${round}`];
+      expect(await place.run("npx", args, { TMPDIR: temporary })).toBe(`${round}\n`);
+    }
+    expect(readdirSync(temporary).filter((name) => name.includes("compile-cache"))).toEqual([]);
+    const kept = join(place.folder, "node_modules", "franca", "dist", "compile-cache");
+    expect(existsSync(kept)).toBe(node !== "20");
   });
 
   test("a CommonJS program starts the daemon and runs a prompt", async () => {
