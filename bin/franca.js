@@ -23,9 +23,9 @@ if (process.platform === "win32") {
 }
 
 /**
- * From Node 22 on, compiled code is kept for the next start, which saves it 40 of 245 ms. It is kept beside the program:
- * Node's own place is in the folder for temporary files, where others could put code for us. A folder that cannot be
- * written has none.
+ * From Node 22 on, compiled code is kept for the next start, which saves it 40 of 245 ms. Beside the program: Node's
+ * own place is in the folder for temporary files, where others could put code for us. A folder that cannot be written
+ * has none.
  */
 function keepCompiled({ enableCompileCache }) {
   enableCompileCache?.(fileURLToPath(here("../dist/compile-cache")));
