@@ -41,6 +41,8 @@ function tableOf(results: readonly Result[]): string {
 
 /** Beyond this a bar only says "far better". */
 const HIGHEST_SCORE = 4;
+/** What is longer says in the table what it is compared with. */
+const LONGEST_LABEL = 56;
 
 function writePlots(results: readonly Result[]): void {
   for (const clients of ["1 client", "20 clients"]) {
@@ -59,7 +61,7 @@ function writePlots(results: readonly Result[]): void {
       ? []
       : [
           {
-            label: what,
+            label: what.length > LONGEST_LABEL ? (what.split(", beside")[0] ?? what) : what,
             value: Math.min(target.score, HIGHEST_SCORE),
             text: `${target.score.toFixed(2)} × as good as ${target.text}`,
             good: target.reached,
