@@ -3,8 +3,8 @@ import { PerformanceObserver } from "node:perf_hooks";
 import { getHeapSpaceStatistics, setFlagsFromString } from "node:v8";
 
 /**
- * One half of the young generation, which is some pages' heads less. V8 begins to collect everything when less than it
- * is left to grow, so a larger one means more collections of everything: in a flood, one for each 20,000 deltas.
+ * The capacity of one half of the young generation: 8 MiB less the headers of its pages. V8 starts a full collection
+ * when less than that is left to grow, so a larger one means more of them: in a flood, one for each 20,000 deltas.
  */
 const YOUNG_BYTES = 7.5 * 1024 * 1024;
 /** V8's own: the young generation doubles. */
@@ -30,8 +30,8 @@ export function tuneEngine(): void {
 }
 
 /**
- * Its limit is read once, at the start of the process; how much it grows is read each time. It is said each time too:
- * whenever a thread is started, V8 sets it back for all.
+ * V8 reads its limit once, at the start of the process, but the growth factor at each collection. The factor is set
+ * after each one, because V8 resets it for the whole process whenever a thread is started.
  */
 function limitYoungGeneration(): void {
   const look = (): void => setFlagsFromString(`--semi-space-growth-factor=${youngBytes() < YOUNG_BYTES ? GROWTH : 1}`);
@@ -39,7 +39,7 @@ function limitYoungGeneration(): void {
   new PerformanceObserver(look).observe({ entryTypes: ["gc"] });
 }
 
-/** Not what the system has lent for it: V8 may have returned one of the halves for a while. */
+/** The capacity, not the committed memory: V8 may have returned one half to the system for a while. */
 function youngBytes(): number {
   const young = getHeapSpaceStatistics().find(({ space_name }) => space_name === "new_space");
   return young === undefined ? 0 : young.space_used_size + young.space_available_size;

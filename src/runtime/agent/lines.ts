@@ -128,7 +128,7 @@ function holdLine({ limit, budget }: { limit: number; budget: LineBudget }): Unf
     pending = 0;
   };
   const keep = (part: Buffer): void => {
-    // The chunk's memory is the reader's.
+    // A copy: the reader overwrites the chunk with the next one.
     if (whole === null) parts.push(Buffer.from(part));
     else part.copy(whole, pending);
     pending += part.length;

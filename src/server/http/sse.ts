@@ -90,10 +90,10 @@ function beat(outgoing: ServerResponse, heartbeat: () => string): void {
 
 /** False when it should be drained first. */
 function writeTo(outgoing: ServerResponse, chunk: Buffer | string): boolean {
-  const isShort = outgoing.write(chunk);
+  const hasRoom = outgoing.write(chunk);
   // Node would keep it until everything else of this turn of the loop is done, the answer to the prompt among it.
   outgoing.socket?.uncork();
-  return isShort;
+  return hasRoom;
 }
 
 /** The socket calls back in the order of the writes: a write of nothing ends when those before it have ended. */

@@ -264,7 +264,7 @@ const encodedWith: { readonly ids: Encoded; readonly none: Encoded } = { ids: ne
 const nothing = Buffer.alloc(0);
 const DATA = "data: ";
 
-/** As this client reads it, made once for all clients of one form. Most read it as it is. */
+/** The frame in the form this client reads, encoded once for all clients of that form; most take it unchanged. */
 function bytesOf(frame: Frame, { form, directory, ids, generation }: Wanted): Buffer {
   const bytes = frame.sse[generation] ?? nothing;
   if (directory !== null && frame.directory !== directory) return nothing;
