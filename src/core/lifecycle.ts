@@ -191,7 +191,8 @@ export function showState(state: MachineState, out: MachineOutput[], { again }: 
   const shown: TurnState = state.requests.size > 0 ? "requires_action" : turn.activity;
   if (shown === turn.shown && !(again && shown === "retrying")) return;
   turn.shown = shown;
-  const retry = shown === "retrying" ? turn.retry : null;
+  const retry =
+    shown === "retrying" && turn.retry !== null ? { ...turn.retry, next: turn.retry.next + state.aheadMs } : null;
   emit(state, out, { type: "turn.state", data: { turn_id: turn.id, state: shown, ...retry } }, ours());
 }
 

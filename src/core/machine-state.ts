@@ -173,6 +173,8 @@ export interface MachineState {
   >;
   policy: TurnPolicy;
   at: number;
+  /** How far the times that are shown are ahead of `at`. */
+  aheadMs: number;
   /** When the agent last said anything. */
   heardAt: number;
   /** The line of a recorded host that is being reported; null while the agent's own words are. */

@@ -104,7 +104,7 @@ export function repeat(
   snapshot.time = stamp.timeText;
   repeated.sequence = stamp.sequence;
   repeated.time = stamp.timeText;
-  repeated.readAt = at;
+  repeated.readAt = at + stamp.aheadMs;
   repeated.line = parts.lines;
   repeated.delta = delta;
   native.source = line.source;

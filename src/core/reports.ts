@@ -205,8 +205,9 @@ function onState(state: MachineState, out: MachineOutput[], report: StateReport)
   if (turn === null) return;
   turn.activity = report.state;
   if (report.state === "retrying") {
-    const { attempt, message, delayMs } = report;
-    turn.retry = { attempt, message, next: state.at + delayMs };
+    const { attempt, message } = report;
+    const delayMs = "delayMs" in report ? report.delayMs : report.nextAt - (state.at + state.aheadMs);
+    turn.retry = { attempt, message, next: state.at + Math.max(0, delayMs) };
   }
   showState(state, out, { again: true });
 }

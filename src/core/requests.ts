@@ -46,7 +46,7 @@ export function askPermission(state: MachineState, out: MachineOutput[], report:
       call_id: report.call_id,
       input: report.input,
       patterns: report.patterns,
-      deadline: timeText(deadline),
+      deadline: timeText(deadline + state.aheadMs),
     }),
   };
   const request: OpenRequest = {
@@ -99,7 +99,10 @@ export function askQuestion(state: MachineState, out: MachineOutput[], report: Q
     options: first?.options.map((option) => option.label) ?? [],
     status: "requested",
     questions: report.questions,
-    metadata: Object.assign({}, report.metadata, { call_id: report.call_id, deadline: timeText(deadline) }),
+    metadata: Object.assign({}, report.metadata, {
+      call_id: report.call_id,
+      deadline: timeText(deadline + state.aheadMs),
+    }),
   };
   const request: OpenRequest = { type: "question", key: report.key, deadline, data };
   state.requests.set(report.key, request);

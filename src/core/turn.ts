@@ -53,6 +53,7 @@ export type MachineInput =
       {
         type:
           | "opened"
+          | "clock"
           | "command"
           | "disconnected"
           | "restarted"
@@ -86,6 +87,7 @@ export function startMachine({
     capabilities: adapter.capabilities,
     policy,
     at: 0,
+    aheadMs: 0,
     heardAt: 0,
     hostLine: null,
     connection: connected ? "open" : "closed",
@@ -129,6 +131,9 @@ export function stepMachine(state: MachineState, input: MachineInput): readonly 
   switch (input.type) {
     case "opened":
       if (!state.started) onOpened(state, out, input);
+      break;
+    case "clock":
+      state.aheadMs = input.aheadMs;
       break;
     case "heard":
       onHeard(state, out, input);

@@ -26,6 +26,7 @@ export function checkAll({ observer, clients, logs }: Evidence): Violation[] {
     checkOrder(events, broken(`order of ${session}`));
     checkTurns(events, broken(`turns of ${session}`));
     checkRules(events, broken(`rules of ${session}`));
+    checkWatchdog(events, broken(`watchdog of ${session}`));
   }
   for (const client of clients) checkClient(client, logs.get(client.session) ?? [], broken(`client ${client.name}`));
   for (const prompt of observer.prompts) checkPrompt(prompt, { observer, logs }, broken("prompts"));
@@ -36,6 +37,19 @@ export function checkAll({ observer, clients, logs }: Evidence): Violation[] {
 }
 
 type Report = (what: string) => void;
+
+/** Only an agent that plays "hang" is silent for longer than the watchdog waits, whatever the clock does. */
+function checkWatchdog(events: readonly UniversalEvent[], broken: Report): void {
+  let prompts: string[] = [];
+  for (const event of events) {
+    if (event.type === "turn.started") prompts = [];
+    if (event.type === "item.completed" && event.data.item.role === "user") {
+      prompts.push(JSON.stringify(event.data.item.content));
+    }
+    if (event.type !== "error" || event.data.code !== "watchdog") continue;
+    if (!prompts.some((text) => text.includes(" hang"))) broken(`a turn ended that was not silent: ${prompts}`);
+  }
+}
 
 function checkOrder(events: readonly UniversalEvent[], broken: Report): void {
   let time = "";

@@ -24,6 +24,8 @@ export interface World {
   readonly pause: (ms: number) => Promise<void>;
   /** Sets the wall clock; the time that has passed stays as it is. */
   readonly setClock: (offsetMs: number) => void;
+  /** `counted`: timers count the time of the sleep, and those that were due then fire late. */
+  readonly sleep: (options: { readonly ms: number; readonly counted: boolean }) => void;
   readonly wall: () => number;
   /** Lets things happen until nothing is due any more: true; or false after so many. */
   readonly runOut: (limit: number) => Promise<boolean>;
@@ -66,6 +68,10 @@ export function openWorld(random: Random): World {
     pause: (ms) => new Promise((resolve) => later(ms, resolve)),
     setClock(offsetMs) {
       offset = offsetMs;
+    },
+    sleep({ ms, counted }) {
+      if (counted) now += ms;
+      else offset += ms;
     },
     wall: () => BEGINNING + offset + now,
     async runOut(limit) {
