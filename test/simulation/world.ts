@@ -27,6 +27,8 @@ export interface World {
   /** `counted`: timers count the time of the sleep, and those that were due then fire late. */
   readonly sleep: (options: { readonly ms: number; readonly counted: boolean }) => void;
   readonly wall: () => number;
+  /** Like `now`, without the time of sleep, except for the little of it that a daemon cannot notice. */
+  readonly awake: () => number;
   /** Lets things happen until nothing is due any more: true; or false after so many. */
   readonly runOut: (limit: number) => Promise<boolean>;
 }
@@ -39,9 +41,13 @@ const RAREST_MS = 600_000;
 /** Things due within this time of each other happen in any order. */
 const SLACK_MS = 2;
 
+/** The longest timer of a session, and what it may be late. */
+const UNNOTICED_MS = 61_000;
+
 export function openWorld(random: Random): World {
   let now = 0;
   let offset = 0;
+  let slept = 0;
   const due: Due[] = [];
   const later: World["later"] = (ms, run, { regular = false } = {}) => {
     const one = { at: now + ms, run, regular };
@@ -70,9 +76,13 @@ export function openWorld(random: Random): World {
       offset = offsetMs;
     },
     sleep({ ms, counted }) {
-      if (counted) now += ms;
-      else offset += ms;
+      if (!counted) offset += ms;
+      else {
+        now += ms;
+        slept += Math.max(0, ms - UNNOTICED_MS);
+      }
     },
+    awake: () => now - slept,
     wall: () => BEGINNING + offset + now,
     async runOut(limit) {
       await allSettled();
