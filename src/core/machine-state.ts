@@ -45,6 +45,8 @@ export interface OpenItem {
   readonly parent_id: ItemId | null;
   readonly head: ItemHead;
   content: readonly ContentPart[];
+  /** Whether it is background work. */
+  inBackground: boolean;
   /** What was said in deltas so far. */
   text: string;
   part: DeltaKind | null;
@@ -56,8 +58,12 @@ export interface Ledger {
   /** Items of this turn and of the one before that are closed: nothing may follow about them. */
   closed: Map<string, ItemId>;
   older: Map<string, ItemId>;
-  /** How many of the open items are tool calls or results. */
-  openTools: number;
+  /** The item of the last delta. */
+  deltaItem: OpenItem | null;
+  /** Open items by the names under which background work may refer to them (`background.ts`). */
+  readonly byWork: Map<string, Set<OpenItem>>;
+  /** How many of the open items are tool calls or results that are not background work. */
+  foregroundTools: number;
   count: number;
 }
 
@@ -164,6 +170,9 @@ export interface OthersSpent {
   readonly agent: Spent;
 }
 
+/** Work that the agent reported as still running in the background. */
+export type OpenWork = BackgroundWork & { readonly call_id?: string };
+
 export interface MachineState {
   readonly session: SessionId;
   readonly agent: string;
@@ -211,7 +220,9 @@ export interface MachineState {
   outbox: AgentCommand[];
   /** Asks that nobody has answered yet, by id. */
   readonly asks: Set<string>;
-  background: readonly (BackgroundWork & { readonly call_id?: string })[];
+  background: readonly OpenWork[];
+  /** The names of what is in `background`. */
+  backgroundNames: ReadonlySet<string>;
   todos: readonly Todo[];
   readonly usage: UsageState;
   readonly books: Books;

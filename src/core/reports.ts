@@ -1,17 +1,14 @@
 /** What each report means for the machine: items are kept, requests asked, and ends are weighed. */
-
+import { callIdOf, holdsEnd, isBackground, isTool, isToolAtWork, setBackground } from "./background.ts";
 import { unreachable } from "./fold.ts";
 import { noteTool } from "./governor.ts";
 import { hashHex } from "./hash.ts";
-import { addDelta, callIdOf, closeItem, isKnown, isTool, openItem, stubFor } from "./items.ts";
+import { addDelta, closeItem, isKnown, openItem, stubFor } from "./items.ts";
 import {
   beginTurn,
   finishAsSignalled,
   finishStopped,
   finishTurn,
-  holdsEnd,
-  isBackground,
-  isToolAtWork,
   nameOf,
   reportError,
   sayUnsaid,
@@ -75,7 +72,7 @@ export function onReport(state: MachineState, out: MachineOutput[], report: Repo
     case "usage":
       return addUsage(state, out, report);
     case "background":
-      state.background = report.open;
+      setBackground(state, report.open);
       return settleIfReleased(state, out);
     case "todo":
       return onTodo(state, out, report.todos);

@@ -4,6 +4,7 @@ import type { SessionId } from "../protocol/ids.ts";
 import type { Placement } from "../protocol/placement.ts";
 import type { Adapter } from "./adapter.ts";
 import type { Exit } from "./agent-io.ts";
+import { setBackground } from "./background.ts";
 import { checkBudget, learnSpent } from "./budget.ts";
 import { expire } from "./clock.ts";
 import { onCommand } from "./commands.ts";
@@ -117,6 +118,7 @@ export function startMachine({
     outbox: [],
     asks: new Set(),
     background: [],
+    backgroundNames: new Set(),
     todos: [],
     usage: startUsage({ foreign }),
     books,
@@ -241,7 +243,7 @@ function onConnected(state: MachineState, out: MachineOutput[], folder: FolderFa
 function onDisconnected(state: MachineState, out: MachineOutput[], exit: Exit): void {
   state.connection = "closed";
   state.outbox = [];
-  state.background = [];
+  setBackground(state, []);
   leaveUnanswered(state, out, exit.message ?? "The agent is gone.");
   endByExit(state, out, exit);
   closeLeftovers(state, out, "agent.gone");
@@ -265,7 +267,7 @@ function endByExit(state: MachineState, out: MachineOutput[], exit: Exit): void 
 function onRestarted(state: MachineState, out: MachineOutput[]): void {
   state.connection = "closed";
   state.outbox = [];
-  state.background = [];
+  setBackground(state, []);
   if (state.turn !== null) finishTurn(state, out, { reason: "interrupted", evidence: "restart", error: null });
   closeLeftovers(state, out, "daemon.restarted");
   runQueue(state, out);

@@ -130,13 +130,13 @@ describe("many open tool calls", () => {
     type: "call",
     ...{ id, message: "m", tool: "bash", kind: "command", title: "List", input: { command: "ls" } },
   });
-  /** Opens them all, hears of each, lets a person be asked about some, closes them all. */
+  /** Opens them all, prints something in each, asks a person about some, closes them all. */
   function* lines(size: number): Generator<unknown> {
     yield { type: "ready", session: "n", version: "1", model: "m", directory: "/", permission_mode: "x", tools: [] };
     const ids = Array.from({ length: size }, (_, index) => `c${index}`);
     for (const id of ids) yield* [call(id), { type: "run", id }];
     for (const id of ids) yield* [{ type: "output", id, text: "a" }, { type: "heartbeat" }];
-    for (const id of ids) {
+    for (const id of ids.slice(0, 10)) {
       yield { type: "ask", id: `${id}.ask`, action: "bash", call: id, tool: "bash", input: {}, patterns: [] };
     }
     for (const id of ids)

@@ -3,7 +3,7 @@
  * state.
  */
 import { expect, test } from "vitest";
-import { isToolAtWork } from "../../src/core/lifecycle.ts";
+import { isToolAtWork } from "../../src/core/background.ts";
 import type { MachineState } from "../../src/core/machine-state.ts";
 import { stepMachine, wakeAt } from "../../src/core/turn.ts";
 import { alphabet, bruteAlphabet, type Driver, type Letter, play, type Start, shapeOf, startDriver } from "./driver.ts";
