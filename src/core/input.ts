@@ -36,8 +36,8 @@ export type SessionInput =
   /** The daemon died in mid-turn and is back: said once, right after opening a session whose turn was open. */
   | { readonly type: "restarted"; readonly at: number }
   /**
-   * The wall clock was set ahead, or the machine has slept: from here on, times that are shown (of events, of deadlines)
-   * are `at` plus `aheadMs`. No wait becomes shorter or longer by it.
+   * The wall clock was set ahead, or the machine has slept: from here on, times that are shown (of events, of
+   * deadlines) are `at` plus `aheadMs`. No wait becomes shorter or longer by it.
    */
   | { readonly type: "clock"; readonly aheadMs: number; readonly at: number }
   /** What the command of a `shell` effect printed, and how it ended. */

@@ -131,11 +131,11 @@ export function stepMachine(state: MachineState, input: MachineInput): readonly 
   const out: MachineOutput[] = [];
   if (input.at > state.at) state.at = input.at;
   switch (input.type) {
-    case "opened":
-      if (!state.started) onOpened(state, out, input);
-      break;
     case "clock":
       state.aheadMs = input.aheadMs;
+      break;
+    case "opened":
+      if (!state.started) onOpened(state, out, input);
       break;
     case "heard":
       onHeard(state, out, input);
@@ -152,13 +152,9 @@ export function stepMachine(state: MachineState, input: MachineInput): readonly 
     case "restarted":
       onRestarted(state, out);
       break;
-    case "proposals": {
-      const { turn } = state;
-      // An answer that comes too late, or for a turn that is over, changes nothing.
-      if (turn?.id === input.turn_id && turn.settleBy !== null)
-        conclude(state, out, { turn, proposals: input.proposals });
+    case "proposals":
+      onProposals(state, out, input);
       break;
-    }
     case "notice":
       onNotice(state, out, input);
       break;
@@ -187,6 +183,16 @@ export function stepMachine(state: MachineState, input: MachineInput): readonly 
       return unreachable(input);
   }
   return out;
+}
+
+/** Answers that come too late, or for a turn that is over, change nothing. */
+function onProposals(
+  state: MachineState,
+  out: MachineOutput[],
+  { turn_id, proposals }: Extract<MachineInput, { type: "proposals" }>,
+): void {
+  const { turn } = state;
+  if (turn?.id === turn_id && turn.settleBy !== null) conclude(state, out, { turn, proposals });
 }
 
 function onNotice(state: MachineState, out: MachineOutput[], notice: Extract<MachineInput, { type: "notice" }>): void {

@@ -15,7 +15,7 @@ const CHECKPOINT_EVENTS = 5_000;
 const SHARE_AT_END = 2;
 const SHARE_BEFORE = 4;
 const LARGE_CHECKPOINT = 8 * 1024;
-/** With more items than this, nearly all open, a checkpoint would stall other sessions: it waits until they are closed. */
+/** With more items than this, nearly all open, a checkpoint would stall other sessions: it waits until few are left. */
 const MOST_ITEMS = 10 * SNAPSHOT_ITEMS;
 
 /** The native line at hand: what was parsed, and the text it was parsed from. */
