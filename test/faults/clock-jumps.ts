@@ -14,12 +14,15 @@ export interface ClockJumps {
 
 const HOUR_MS = 3_600_000;
 
-export const drawJumps = (random: Random, sessions: number): ClockJumps => ({
-  type: "jumps",
-  session: random.integer(sessions),
-  size: random.between(20, 40),
-  offsetsMs: Array.from({ length: random.between(2, 8) }, () => random.between(-30 * 24, 30 * 24) * HOUR_MS),
-});
+export function drawJumps(random: Random, sessions: number): ClockJumps {
+  let hours = 0;
+  const offsetsMs = Array.from({ length: random.between(10, 40) }, () => {
+    // Mostly ahead of every time before: a clock that is set back and forth is ahead only once.
+    hours += random.between(1, 12);
+    return (random.chance(0.25) ? hours - random.between(1, 48) : hours) * HOUR_MS;
+  });
+  return { type: "jumps", session: random.integer(sessions), size: 40, offsetsMs };
+}
 
 /** No plan lasts as long as the watchdog waits: an agent whose turn it ends was not silent for so long. */
 export const checkWatchdog = (session: string, events: readonly UniversalEvent[]): Violation[] =>

@@ -240,7 +240,7 @@ async function perform(world: World, step: Exclude<Step, Last>): Promise<void> {
     case "jumps":
       prompt(world, `s${step.session}`, { play: "pauses", size: step.size });
       for (const clockOffsetMs of step.offsetsMs) {
-        await passed(world, { events: 2, atMostMs: 100 });
+        await passed(world, { events: 1, atMostMs: 100 });
         host.setFaults({ clockOffsetMs });
       }
       return;
