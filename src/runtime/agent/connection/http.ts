@@ -4,7 +4,9 @@ import { createServer } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Exit, Send } from "../../../core/agent-io.ts";
 import { assert } from "../../../core/fold.ts";
+import type { StartInView } from "../../../core/in-process.ts";
 import type { Launch } from "../../../core/launch.ts";
+import { fullView } from "../file-view.ts";
 import { writeArguments } from "../launch-files.ts";
 import { LINE_LIMIT } from "../lines.ts";
 import type { AgentProcess } from "../process.ts";
@@ -106,18 +108,25 @@ async function freePort(): Promise<number> {
 
 /** Resolves with the server's address as soon as a line of its output gives it. */
 async function startServer(launch: HttpLaunch, opening: Opening, end: (exit: Exit) => void): Promise<Server> {
-  const { session, options, environmentFor, runs, ladder, logger } = opening;
+  const { session, options, environmentFor, runs, ladder, logger, view = fullView } = opening;
   const runId = await runs.begin(session);
   const pattern = new RegExp(launch.ready);
-  const { password, environment } = secretOf(launch);
-  const port = String(await freePort());
+  const { password, environment: secret } = secretOf(launch);
+  const environment = environmentFor({ runId, launch: { ...launch.env, ...secret } });
+  const prepare = async (): Promise<StartInView> => {
+    const port = String(await freePort());
+    const args = writeArguments(runId, launch.args).map((argument) => argument.replace("{port}", port));
+    return view.start({ command: launch.command, args, directory: options.directory, path: environment.PATH });
+  };
+  const program = await prepare().catch((error: unknown) => {
+    runs.ended(runId);
+    throw error;
+  });
   let agent: AgentProcess | null = null;
   const ready = new Promise<string>((resolve, reject) => {
     agent = startProcess({
-      command: launch.command,
-      args: writeArguments(runId, launch.args).map((argument) => argument.replace("{port}", port)),
-      directory: options.directory,
-      environment: environmentFor({ runId, launch: { ...launch.env, ...environment } }),
+      ...program,
+      environment,
       runId,
       onText(text) {
         for (const line of text.split("\n")) {

@@ -2,6 +2,7 @@
 import type { Send } from "../../../core/agent-io.ts";
 import { unreachable } from "../../../core/fold.ts";
 import type { Launch } from "../../../core/launch.ts";
+import { fullView } from "../file-view.ts";
 import { type Host, openHost } from "../host/host.ts";
 import { writeArguments } from "../launch-files.ts";
 import { closeOutputPipe, openOutputPipe } from "../output-pipe.ts";
@@ -12,13 +13,24 @@ import { overlong } from "./parse-line.ts";
 const SIGNALS = { interrupt: "SIGINT", terminate: "SIGTERM", kill: "SIGKILL" } as const;
 
 export async function openPipe(launch: Extract<Launch, { kind: "process" }>, opening: Opening): Promise<Connection> {
-  const { session, options, receiver, environmentFor, runs, ladder, logger, dataFolder = null } = opening;
+  const {
+    session,
+    options,
+    receiver,
+    environmentFor,
+    runs,
+    ladder,
+    logger,
+    dataFolder = null,
+    view = fullView,
+  } = opening;
   const [runId, output] = await Promise.all([runs.begin(session), openOutputPipe()]);
   let agent: AgentProcess | null = null;
   const host = openHost({
     directory: options.directory,
     folder: options.folder,
     dataFolder,
+    view,
     environmentFor,
     begin: () => runs.begin(session),
     runs,
@@ -28,11 +40,12 @@ export async function openPipe(launch: Extract<Launch, { kind: "process" }>, ope
     if (!receiver.receive(heard)) agent?.pause();
   };
   try {
+    const { directory } = options;
+    const environment = environmentFor({ runId, launch: launch.env ?? {} });
+    const args = writeArguments(runId, launch.args);
     agent = startProcess({
-      command: launch.command,
-      args: writeArguments(runId, launch.args),
-      directory: options.directory,
-      environment: environmentFor({ runId, launch: launch.env ?? {} }),
+      ...(await view.start({ command: launch.command, args, directory, path: environment.PATH })),
+      environment,
       runId,
       output,
       onText: (text) => hear({ type: "text", text }),
