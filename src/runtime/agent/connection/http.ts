@@ -4,16 +4,14 @@ import { createServer } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Exit, Send } from "../../../core/agent-io.ts";
 import { assert } from "../../../core/fold.ts";
-import type { StartInView } from "../../../core/in-process.ts";
 import type { Launch } from "../../../core/launch.ts";
-import { fullView } from "../file-view.ts";
-import { writeArguments } from "../launch-files.ts";
 import { LINE_LIMIT } from "../lines.ts";
 import type { AgentProcess } from "../process.ts";
 import { startProcess } from "../process.ts";
 import type { Rung } from "../process-tree.ts";
 import type { Connection, Opening, Receiver } from "./contract.ts";
 import { overlong, parseLine } from "./parse-line.ts";
+import { prepareProgram } from "./prepare-program.ts";
 import { readServerEvents, type ServerEvent } from "./server-events.ts";
 
 const PASSWORD_BYTES = 32;
@@ -108,16 +106,12 @@ async function freePort(): Promise<number> {
 
 /** Resolves with the server's address as soon as a line of its output gives it. */
 async function startServer(launch: HttpLaunch, opening: Opening, end: (exit: Exit) => void): Promise<Server> {
-  const { session, options, environmentFor, runs, ladder, logger, view = fullView } = opening;
+  const { session, runs, ladder, logger } = opening;
   const runId = await runs.begin(session);
   const pattern = new RegExp(launch.ready);
   const { password, environment: secret } = secretOf(launch);
-  const environment = environmentFor({ runId, launch: { ...launch.env, ...secret } });
-  const prepare = async (): Promise<StartInView> => {
-    const port = String(await freePort());
-    const args = writeArguments(runId, launch.args).map((argument) => argument.replace("{port}", port));
-    return view.start({ command: launch.command, args, directory: options.directory, path: environment.PATH });
-  };
+  const prepare = async () =>
+    prepareProgram(launch, opening, { runId, environment: secret, port: String(await freePort()) });
   const program = await prepare().catch((error: unknown) => {
     runs.ended(runId);
     throw error;
@@ -126,8 +120,6 @@ async function startServer(launch: HttpLaunch, opening: Opening, end: (exit: Exi
   const ready = new Promise<string>((resolve, reject) => {
     agent = startProcess({
       ...program,
-      environment,
-      runId,
       onText(text) {
         for (const line of text.split("\n")) {
           const match = pattern.exec(line);

@@ -4,33 +4,23 @@ import { unreachable } from "../../../core/fold.ts";
 import type { Launch } from "../../../core/launch.ts";
 import { fullView } from "../file-view.ts";
 import { type Host, openHost } from "../host/host.ts";
-import { writeArguments } from "../launch-files.ts";
 import { closeOutputPipe, openOutputPipe } from "../output-pipe.ts";
 import { type AgentProcess, startProcess } from "../process.ts";
 import type { Connection, Heard, Opening } from "./contract.ts";
 import { overlong } from "./parse-line.ts";
+import { prepareProgram } from "./prepare-program.ts";
 
 const SIGNALS = { interrupt: "SIGINT", terminate: "SIGTERM", kill: "SIGKILL" } as const;
 
 export async function openPipe(launch: Extract<Launch, { kind: "process" }>, opening: Opening): Promise<Connection> {
-  const {
-    session,
-    options,
-    receiver,
-    environmentFor,
-    runs,
-    ladder,
-    logger,
-    dataFolder = null,
-    view = fullView,
-  } = opening;
+  const { session, options, receiver, environmentFor, runs, ladder, logger, dataFolder = null } = opening;
   const [runId, output] = await Promise.all([runs.begin(session), openOutputPipe()]);
   let agent: AgentProcess | null = null;
   const host = openHost({
     directory: options.directory,
     folder: options.folder,
     dataFolder,
-    view,
+    view: opening.view ?? fullView,
     environmentFor,
     begin: () => runs.begin(session),
     runs,
@@ -40,13 +30,8 @@ export async function openPipe(launch: Extract<Launch, { kind: "process" }>, ope
     if (!receiver.receive(heard)) agent?.pause();
   };
   try {
-    const { directory } = options;
-    const environment = environmentFor({ runId, launch: launch.env ?? {} });
-    const args = writeArguments(runId, launch.args);
     agent = startProcess({
-      ...(await view.start({ command: launch.command, args, directory, path: environment.PATH })),
-      environment,
-      runId,
+      ...(await prepareProgram(launch, opening, { runId })),
       output,
       onText: (text) => hear({ type: "text", text }),
       onOverlong: (line) => hear(overlong(line)),
