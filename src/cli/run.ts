@@ -20,6 +20,7 @@ import { JSON_RESULT, type Output, openFormat, TERMINAL } from "./output.ts";
 import { agentFor } from "./run-agent.ts";
 import { attachmentsFrom, promptText } from "./run-prompt.ts";
 import { runTurn, STOP_LADDER } from "./run-turn.ts";
+import { hideDataOption } from "./serve-options.ts";
 import { findSession, shortId } from "./session-id.ts";
 import { settleTrust } from "./trust.ts";
 import { CommandError, UsageError } from "./usage.ts";
@@ -48,6 +49,7 @@ interface RunFlags extends BudgetFlags {
   readonly trust?: true;
   readonly worktree?: true | string;
   readonly delegate?: true;
+  readonly hideData?: string;
 }
 
 export function define(command: Command): void {
@@ -83,6 +85,7 @@ export function define(command: Command): void {
       )
       .option("--finish-todos", "let the turn continue while todos are open, within bounds (docs/continuation.md)")
       .option("--delegate", "let the agent ask other agents, through the MCP server franca (docs/mcp.md)")
+      .addOption(hideDataOption())
       .option("--base-url <url>", "for the builtin agent: the address of the model's provider", parseUrl)
       .option("--format <format>", "what is printed: text, universal, or what franca convert writes", TERMINAL)
       .addOption(
@@ -169,6 +172,9 @@ async function runPrompt(asked: Prompting): Promise<string> {
   const { prompt, attachments, flags, settings, output, isSpoken } = asked;
   const door = await openDoor({ flags: { ...flags }, env: process.env, stop: STOP_LADDER });
   try {
+    if (door.url !== null && flags.hideData !== undefined) {
+      throw new UsageError("--hide-data is a setting of the daemon, and one runs: franca daemon start --hide-data …");
+    }
     const known = await formerSession(door, flags);
     const { agent, directory, model } = known ?? (await newSession(door, { flags, settings, output }));
     await settleTrust({ door, agent, directory, trust: flags.trust === true });
