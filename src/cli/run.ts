@@ -5,6 +5,7 @@ import { relative, resolve } from "node:path";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { MOCK } from "../core/default-agent.ts";
 import { defined } from "../core/defined.ts";
+import { visible } from "../core/visible.ts";
 import { ApiError } from "../protocol/errors.ts";
 import type { PermissionMode } from "../protocol/events.ts";
 import { permissionModes } from "../protocol/permission-modes.ts";
@@ -186,7 +187,7 @@ async function runPrompt(asked: Prompting): Promise<string> {
     const worktree = created?.worktree;
     if (worktree !== undefined) {
       output.setDirectory?.(worktree.path);
-      if (isSpoken) output.say(`worktree ${worktree.path} on ${worktree.branch}`);
+      if (isSpoken) output.say(`worktree ${visible(worktree.path)} on ${visible(worktree.branch)}`);
     }
     if (known !== null) await change(door, session, flags);
     await door.giveKeys(session, agent);
@@ -216,7 +217,7 @@ function heading({ agent, model, directory }: { agent: string; model: string | n
   const who = agent === MOCK ? "mock (scripted answers, no model)" : `${agent} · ${model ?? "default model"}`;
   const home = homedir();
   const inHome = directory === home || directory.startsWith(`${home}/`);
-  return `${who} · ${inHome ? `~${directory.slice(home.length)}` : directory}`;
+  return `${who} · ${visible(inHome ? `~${directory.slice(home.length)}` : directory)}`;
 }
 
 type Place = Pick<SessionSummary, "agent" | "directory" | "model">;
