@@ -8,7 +8,7 @@ import { findPlace, isInside, type Place } from "../../runtime/confine.ts";
 import { readCommandLine } from "../permission/command-line.ts";
 import { judge, judgeCommand, type Verdict, type Wish } from "../permission/permissions.ts";
 import { pathsIn } from "./command-paths.ts";
-import type { Permit, ToolContext } from "./tool.ts";
+import { type Permit, type ToolContext, ToolFailure } from "./tool.ts";
 
 export interface PathWish {
   readonly written: string;
@@ -19,6 +19,7 @@ export interface PathWish {
 /** Where the path leads, once the way there is allowed. What to do with it is asked separately, when it is known. */
 export async function enter(context: ToolContext, { written, ...wish }: PathWish): Promise<Place> {
   const place = await findPlace(context.directory, written);
+  if (context.view.hides(place.path)) throw new ToolFailure(`${place.shown} is one of Franca's own files: no access.`);
   if (place.inside || isKept(context, place)) return place;
   // Nobody is asked about the way to something that a rule forbids anyway.
   const own = pathPermit(context, { place, ...wish, metadata: {} });

@@ -35,10 +35,12 @@ export interface RipgrepOptions {
   readonly limit: number;
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
+  /** Whether matches in a file are left out. */
+  readonly hides: (path: string) => boolean;
 }
 
 export async function ripgrep(options: RipgrepOptions): Promise<readonly Match[]> {
-  const { program, root, target, pattern, include, timeoutMs, signal } = options;
+  const { program, root, target, pattern, include, timeoutMs, signal, hides } = options;
   signal.throwIfAborted();
   const args = [
     ...["--no-config", "--line-number", "--no-heading", "--with-filename", "--null", "--color=never", "--hidden"],
@@ -71,7 +73,10 @@ export async function ripgrep(options: RipgrepOptions): Promise<readonly Match[]
       throw new ToolFailure(`The search was stopped after ${timeoutMs / 1_000} s. Use a simpler pattern.`);
     // 1: nothing found. 2: an unreadable file among others, or a pattern it does not take.
     if (code === 2 && output === "") throw new ToolFailure(`The search failed: ${complaint.trim()}`);
-    const found = output.split("\n").flatMap(readMatch);
+    const found = output
+      .split("\n")
+      .flatMap(readMatch)
+      .filter(({ path }) => !hides(join(root, path)));
     // Types know names only; a pattern with folders in it is applied here.
     const wanted = include?.includes("/") === true ? await onlyIn(found, include) : found;
     return wanted.slice(0, options.limit + 1);

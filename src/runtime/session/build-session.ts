@@ -121,7 +121,7 @@ interface Linking {
 }
 
 function linkFor(
-  { options, pool, runs, ladder, keys }: Runtime,
+  { options, pool, runs, ladder, keys, fileView }: Runtime,
   { id, adapter, settings }: BuildOptions,
   { writer: { feed, receive }, logger, current }: Linking,
 ): AgentLink {
@@ -136,6 +136,7 @@ function linkFor(
     pool,
     runs,
     ladder,
+    view: ({ shared }) => fileView.open({ session: id, agent: adapter, shared }),
     dataFolder: options.store.kind === "memory" ? null : options.store.folder,
     check: () => refuseMissingKeys({ keys }, { id, settings: current() }),
     feed,

@@ -51,8 +51,8 @@ export interface DescribedFully extends Described {
   readonly queue: Snapshot["queue"];
 }
 
-/** All but its items. */
-export function detail(described: DescribedFully): Omit<SessionDetail, "items"> {
+/** All but its items and what depends on the machine. */
+export function detail(described: DescribedFully): Omit<SessionDetail, "items" | "hideData"> {
   const { snapshot } = described;
   return {
     ...summarise(described),
