@@ -54,11 +54,12 @@ const MAX_MESSAGE = 300;
 const messageOf = (error: unknown): string =>
   visibleText(error instanceof Error ? error.message : String(error)).slice(0, MAX_MESSAGE);
 
-/** The raw text with hidden characters written out. The text may be what failed, so errors are shown as text. */
+/** Returns the raw text with hidden characters written out, or unchanged where that is what fails. */
 function textOf(raw: () => string): string {
+  const text = raw();
   try {
-    return visibleText(raw());
-  } catch (error) {
-    return `The raw text is not available: ${error instanceof Error ? error.message : String(error)}`;
+    return visibleText(text);
+  } catch {
+    return text;
   }
 }
