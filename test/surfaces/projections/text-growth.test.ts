@@ -1,4 +1,4 @@
-/** The terminal's Markdown and the redaction of recordings: work grows with the length of a text, not with its square. */
+/** Printing Markdown in a terminal and redacting recordings: the work grows with the length, not with its square. */
 import { expect, test } from "vitest";
 import { openRedaction } from "../../../src/cli/redaction.ts";
 import { openMarkdown } from "../../../src/projections/text/markdown.ts";
