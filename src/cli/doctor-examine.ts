@@ -7,6 +7,7 @@ import type { Trial } from "../core/trial.ts";
 import type { UniversalEvent } from "../protocol/events.ts";
 import type { AgentSummary, HideDataState } from "../protocol/resources.ts";
 import { lint, universal } from "../rules/index.ts";
+import { timeoutSignal } from "../runtime/timeout-signal.ts";
 import { openRuntime, type RuntimeSettings } from "../server/compose.ts";
 import { CHANGED, prepare, promptOf, README, serveModel } from "./doctor-trial.ts";
 import type { Door } from "./door.ts";
@@ -110,7 +111,7 @@ interface Heard {
 async function listen(trial: Trial, { door, env, directory, summary, signal }: Listening): Promise<Heard> {
   const id = `doctor-${summary.id}`;
   await door.create(id, { agent: summary.id, directory, permissionMode: trial.permissionMode, env });
-  const deadline = AbortSignal.any([signal, AbortSignal.timeout(TURN_MS)]);
+  const deadline = timeoutSignal({ signal, ms: TURN_MS });
   await runTurn({ door, id, prompt: promptOf(trial), rule: "approve", signal: deadline });
   const { events } = await door.events(id, { offset: 0, limit: PAGE, includeRaw: false });
   const lines = await nativeLines(door, id);

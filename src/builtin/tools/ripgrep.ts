@@ -6,6 +6,7 @@ import { delimiter, join } from "node:path";
 import { setImmediate as pause } from "node:timers/promises";
 import { compileGlob, isSliceOver } from "../../core/glob.ts";
 import type { Match } from "../../runtime/search.ts";
+import { timeoutSignal } from "../../runtime/timeout-signal.ts";
 import { ToolFailure } from "./tool.ts";
 
 const LINE_LENGTH = 500;
@@ -50,7 +51,7 @@ export async function ripgrep(options: RipgrepOptions): Promise<readonly Match[]
     ...["-e", pattern, "--", target],
   ];
   const child = spawn(program, args, { cwd: root, stdio: ["ignore", "pipe", "pipe"] });
-  const timer = AbortSignal.timeout(timeoutMs);
+  const timer = timeoutSignal({ ms: timeoutMs });
   const stop = (): void => void child.kill("SIGKILL");
   signal.addEventListener("abort", stop, { once: true });
   timer.addEventListener("abort", stop, { once: true });

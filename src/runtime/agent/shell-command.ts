@@ -2,6 +2,7 @@
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import type { Readable } from "node:stream";
 import { StringDecoder } from "node:string_decoder";
+import { timeoutSignal } from "../timeout-signal.ts";
 import { fullView, type SessionView } from "./file-view.ts";
 import { processTable } from "./process-table.ts";
 import { endTree, type Rung, type TreeRoot } from "./process-tree.ts";
@@ -40,7 +41,7 @@ export async function runShell(options: ShellCommand): Promise<ShellExit> {
     stream.on("data", (chunk: Buffer) => options.onText(decoders[index]?.write(chunk) ?? ""));
     stream.on("error", () => {});
   }
-  const timer = AbortSignal.timeout(options.timeoutMs);
+  const timer = timeoutSignal({ ms: options.timeoutMs });
   const stopped = AbortSignal.any([options.signal, timer]);
   const end = async (): Promise<void> => void (await endTree(root, STOP));
   let ending: Promise<void> | null = null;

@@ -3,6 +3,7 @@ import { projectId } from "../../projections/opencode/index.ts";
 import { hasCode } from "../../protocol/errors.ts";
 import type { UniversalEvent } from "../../protocol/events.ts";
 import type { SessionId } from "../../protocol/ids.ts";
+import { timeoutSignal } from "../../runtime/timeout-signal.ts";
 import { type EventStream, streamEvents } from "../http/sse.ts";
 import { openAt } from "../rendering/rendering.ts";
 import { openRenderings } from "../rendering/renderings.ts";
@@ -125,7 +126,7 @@ export function openEventStreams({ views, heartbeatMs = HEARTBEAT_MS }: EventStr
     },
     async flushed() {
       const until = views.ring.next();
-      const deadline = AbortSignal.timeout(FLUSH_MS);
+      const deadline = timeoutSignal({ ms: FLUSH_MS });
       deadline.addEventListener("abort", progress);
       while (!deadline.aborted && [...clients].some(({ index }) => index < until)) {
         await new Promise<void>((resolve) => waiting.add(resolve));

@@ -5,6 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Exit, Send } from "../../../core/agent-io.ts";
 import { assert } from "../../../core/fold.ts";
 import type { Launch } from "../../../core/launch.ts";
+import { timeoutSignal } from "../../timeout-signal.ts";
 import { LINE_LIMIT } from "../lines.ts";
 import type { AgentProcess } from "../process.ts";
 import { startProcess } from "../process.ts";
@@ -213,7 +214,7 @@ async function perform({ send, server, headers, asker, signal, stop }: Performin
     method,
     headers: body === undefined ? headers : { ...headers, "content-type": "application/json" },
     body: body === undefined ? null : JSON.stringify(body),
-    signal: AbortSignal.any([signal, AbortSignal.timeout(REQUEST_MS)]),
+    signal: timeoutSignal({ signal, ms: REQUEST_MS }),
   });
   if (!signal.aborted) asker.receive({ type: "response", id, ...answer });
 }
