@@ -1,4 +1,6 @@
 /** Permissions and questions: each has an answer path and a deadline, and the first resolution wins. */
+
+import { isInside, runsCode } from "../permissions/protected-files.ts";
 import type { PermissionReply } from "../protocol/commands.ts";
 import type { Permission, PermissionStatus, QuestionRequest } from "../protocol/events.ts";
 import { permissionId, questionId } from "../protocol/ids.ts";
@@ -15,7 +17,6 @@ import {
   type Relay,
 } from "./machine-state.ts";
 import { deniesQuestions, replyByRules } from "./permission-rules.ts";
-import { isInside, runsCode } from "./protected-files.ts";
 import type { PermissionReport, QuestionReport } from "./report.ts";
 import { timeText } from "./time-text.ts";
 

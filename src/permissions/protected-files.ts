@@ -1,27 +1,29 @@
 /**
- * Files that run code without anybody running them: settings and hooks of agents, editors, git, shells and CI. A change
- * to one of them is asked for in every mode but `bypass`. Paths are compared as text; a caller that can resolve
- * symbolic links asks about the real path too. Pure.
+ * Files that run code without being started by a user: settings and hooks of agents, editors, git, shells, CI and
+ * tools. A change to one of them needs an explicit approval in every mode but `bypass`. Paths are compared as text; a
+ * caller that can resolve symbolic links also checks the real path. Pure.
  */
-import { compileGlob, type Glob } from "./glob.ts";
+import { matchesPattern } from "./wildcard.ts";
 
 /** Below any folder. Compared without regard to case: on some file systems `.GIT` is `.git`. */
 export const protectedPatterns: Readonly<Record<string, readonly string[]>> = {
   git: [".git", ".git/**", ".gitconfig", ".gitmodules", ".config/git/**"],
   hooks: [".husky/**", ".githooks/**", "{.,}lefthook{-local,}.{yml,yaml,toml,json}", ".pre-commit-config.{yml,yaml}"],
   agents: [
-    ".{claude,codex,opencode,gemini,qwen,amp,cursor,windsurf,continue,cline,roo,kiro,copilot,factory,agents}/**",
+    ".{claude,codex,opencode,gemini,qwen,amp,cursor,windsurf,continue,cline,roo,kiro,copilot,factory,agents,pi,kimi,grok,nanocoder,crush,goose,trae,junie,augment}/**",
     ".{claude,mcp}.json",
-    "opencode.{json,jsonc}",
-    ".config/{opencode,amp,franca,goose}/**",
+    "{opencode,tui}.{json,jsonc}",
+    "{agents.config,nanocoder.config,crush}.json",
+    ".config/{opencode,amp,franca,goose,crush,nanocoder}/**",
     "franca.config.{json,js,ts}",
-    ".aider.conf.yml",
+    ".aider.conf.{yml,yaml}",
   ],
   editors: [
-    ".{vscode,idea,zed,fleet,devcontainer,vim}/**",
+    ".{vscode,idea,zed,fleet,devcontainer,vim,helix}/**",
     ".{exrc,vimrc,nvimrc,nvim.lua,emacs,dir-locals.el,dir-locals-2.el}",
     "*.code-workspace",
-    ".config/{nvim,zed,emacs,Code}/**",
+    ".devcontainer.json",
+    ".config/{nvim,zed,emacs,Code,helix}/**",
     ".emacs.d/**",
   ],
   ci: [
@@ -40,7 +42,26 @@ export const protectedPatterns: Readonly<Record<string, readonly string[]>> = {
     ".config/{fish,nushell,environment.d,systemd,autostart}/**",
     "Library/{LaunchAgents,LaunchDaemons}/**",
   ],
-  tools: [".{npmrc,yarnrc,yarnrc.yml,pnpmfile.cjs,mise.toml,tool-versions}", ".cargo/config{,.toml}", ".ssh/**"],
+  // Package managers and build tools that load code named in their settings, or run a copy of themselves.
+  tools: [
+    ".{npmrc,yarnrc,yarnrc.yml,pnpmfile.cjs,mise.toml,tool-versions}",
+    ".cargo/config{,.toml}",
+    ".ssh/**",
+    ".yarn/{releases,plugins,sdks}/**",
+    "bunfig.toml",
+    ".mvn/**",
+    ".{bazelrc,bazeliskrc,mise.local.toml,direnvrc}",
+    ".mise/**",
+    ".config/{mise,direnv}/**",
+    "gradle/wrapper/**",
+    ".gradle/init.d/**",
+  ],
+  // Interpreters, debuggers and database clients that run a file of the folder or the home folder when they start.
+  interpreters: [
+    ".{Rprofile,Renviron,pdbrc,pythonrc,pythonrc.py,irbrc,pryrc,perldb,psqlrc,sqliterc,my.cnf,gdbinit,lldbinit,ghci,iex.exs}",
+    "{sitecustomize,usercustomize}.py",
+    ".ipython/**",
+  ],
 };
 
 /** The same list for agents whose rules know `*` for any characters and nothing else; paths relative to the folder. */
@@ -56,19 +77,10 @@ function expandBraces(pattern: string): string[] {
   return inner.split(",").flatMap((choice) => expandBraces(before + choice + after));
 }
 
+const anywhere = protectedWildcards.filter((pattern) => pattern.startsWith("*/")).map((one) => one.toLowerCase());
+
 /** Only in the home folder: elsewhere these names are ordinary. */
-const homePatterns: readonly string[] = ["bin/**", ".local/bin/**"];
-
-const anywhere = Object.values(protectedPatterns)
-  .flat()
-  .map((pattern) => compiled(`**/${pattern}`));
-const atHome = homePatterns.map(compiled);
-
-function compiled(pattern: string) {
-  const glob = compileGlob(pattern.toLowerCase());
-  if (glob === null) throw new Error(`${pattern} is no pattern.`);
-  return glob;
-}
+const atHome: readonly string[] = ["bin/*", ".local/bin/*"];
 
 export interface Surroundings {
   /** What relative paths are relative to. */
@@ -78,7 +90,7 @@ export interface Surroundings {
 
 export function runsCode(path: string, { directory, home }: Surroundings): boolean {
   const absolute = plain(resolve(path, { directory, home }));
-  if (matchesOne(anywhere, absolute.slice(1))) return true;
+  if (matchesOne(anywhere, absolute)) return true;
   const base = home === null ? null : `${plain(resolve(home, { directory, home: null }))}/`;
   return base !== null && absolute.startsWith(base) && matchesOne(atHome, absolute.slice(base.length));
 }
@@ -90,9 +102,9 @@ export function isInside(path: string, directory: string): boolean {
   return resolve(path, surroundings).startsWith(`${resolve(directory, surroundings)}/`);
 }
 
-/** A folder is what it holds: a copy into `.husky` names only the folder. */
-const matchesOne = (globs: readonly Glob[], path: string): boolean =>
-  globs.some((glob) => glob.matches(path) || glob.matches(`${path}/`));
+/** Also matches a folder by what it contains: a copy into `.husky` names only the folder. */
+const matchesOne = (patterns: readonly string[], path: string): boolean =>
+  patterns.some((pattern) => matchesPattern({ pattern, text: path }) || matchesPattern({ pattern, text: `${path}/` }));
 
 /** Without `.`, `..` and empty names; `~` is home. */
 function resolve(path: string, { directory, home }: Surroundings): string {
