@@ -1,6 +1,6 @@
 /** The insert of a prompt, once for each key of its sender. */
 import type { AddedPrompt, NewPrompt } from "../contract.ts";
-import { toPrompt } from "../rows.ts";
+import { toPrompt } from "../stored-records.ts";
 import type { Queries } from "./client.ts";
 
 export async function insertPrompt(

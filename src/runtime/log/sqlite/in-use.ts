@@ -1,0 +1,44 @@
+/**
+ * Whether a process has the log open. SQLite holds locks on the file and on its -shm file for as long; where the system
+ * lists no locks, the daemon's lock has to be enough.
+ */
+import { readFileSync, statSync } from "node:fs";
+import { dirname, resolve } from "node:path";
+import { holderOf } from "../../daemon/lock.ts";
+
+const LOCKS = "/proc/locks";
+
+/** Number of times that this process has each file open. */
+const openHere = new Map<string, number>();
+
+/** Call the result when the file is closed. */
+export function noteOpen(file: string): () => void {
+  const path = resolve(file);
+  openHere.set(path, (openHere.get(path) ?? 0) + 1);
+  return () => {
+    const left = (openHere.get(path) ?? 1) - 1;
+    if (left > 0) openHere.set(path, left);
+    else openHere.delete(path);
+  };
+}
+
+export function isInUse(file: string): boolean {
+  if (openHere.has(resolve(file))) return true;
+  const holder = holderOf(dirname(file));
+  if (holder !== null && holder.pid !== process.pid) return true;
+  const locked = lockedFiles();
+  return [file, `${file}-shm`].some((path) => {
+    const inode = statSync(path, { throwIfNoEntry: false, bigint: true })?.ino;
+    return inode !== undefined && locked.has(String(inode));
+  });
+}
+
+/** By their inodes: `1: POSIX ADVISORY READ 4711 fe:00:2146433 128 128`. */
+function lockedFiles(): ReadonlySet<string> {
+  try {
+    const inodes = readFileSync(LOCKS, "utf8").matchAll(/ \w+:\w+:(\d+) /g);
+    return new Set([...inodes].map(([, inode = ""]) => inode));
+  } catch {
+    return new Set();
+  }
+}
