@@ -7,6 +7,7 @@ import { folderName } from "../runtime/folder-name.ts";
 import { text } from "../runtime/log/rows.ts";
 import { type Database, openDatabase } from "../runtime/log/sqlite/database.ts";
 import { examineLog, type Problem, repairLog } from "../runtime/log/sqlite/examine.ts";
+import { refuseDamagedFiles } from "../runtime/log/sqlite/log-files.ts";
 import { LOG_FILE } from "../runtime/log/sqlite/open.ts";
 import { describeSalvage, salvagesIn } from "../runtime/log/sqlite/salvage.ts";
 import { NEWEST_SCHEMA, pragma, prepareDatabase } from "../runtime/log/sqlite/schema.ts";
@@ -48,6 +49,7 @@ function onLog(folder: string, examine: Examine): readonly StorageProblem[] {
   const file = join(folder, LOG_FILE);
   if (!existsSync(file)) return [];
   try {
+    refuseDamagedFiles(file);
     const database = openDatabase(file);
     try {
       // An older file is upgraded as at every start; a newer one is refused in words.

@@ -33,9 +33,7 @@ function adviceFor(file: string, code: number | null): string {
       return `${file} cannot be written: make the file and its folder writable, or choose another data folder.`;
     case CORRUPT:
     case NOT_A_DATABASE:
-      return (
-        `${file} is damaged or is no Franca log: start Franca again, and what can be read is copied into a new file.`
-      );
+      return `${file} is damaged or is no Franca log: start Franca again, and what can be read is copied into a new file.`;
     case BUSY:
     case LOCKED:
       return `${file} is held by another process that is writing: try again.`;

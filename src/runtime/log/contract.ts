@@ -88,6 +88,8 @@ export interface SessionSettings {
   readonly missing?: readonly string[];
   /** For a session that an agent has started. No caller can set it. */
   readonly delegation?: Delegation;
+  /** The stored settings are damaged, and only the agent and the directory are known: nothing may run. Never stored. */
+  readonly damaged?: true;
 }
 
 /** A value of a session's settings, and the variable of a host's environment that it is taken from elsewhere. */
@@ -130,8 +132,6 @@ export interface SessionRecord {
   readonly owner: Owner | null;
   /** The host that it belongs to, where several share the log. */
   readonly home?: string;
-  /** The stored settings are damaged. `settings` then has the agent and the directory alone; nothing may run. */
-  readonly settingsDamaged?: boolean;
   /** The stored summary is damaged: the session's events have to be read for it. */
   readonly summaryDamaged?: boolean;
 }

@@ -23,6 +23,13 @@ export function describeDamage({ session, kind, first, last }: Damage): string {
   );
 }
 
+export const describeDamagedSettings = (session: string): string =>
+  `The stored settings of session ${session} are damaged: it can be read and deleted, and nothing runs in it. Restore a ` +
+  "backup of the data folder to continue it.";
+
+export const describeDamagedPrompt = (session: string, prompt: string): string =>
+  `The stored prompt ${prompt} of session ${session} is damaged. If it has not run, it will not: send it again.`;
+
 /** As stored bytes. Its sequence is the last of the range: a reader continues after the damage. */
 export function damagedEvents(damage: Damage, time: string): Uint8Array {
   const { session, last, first } = damage;

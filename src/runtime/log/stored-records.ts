@@ -30,7 +30,6 @@ export function toRecord(row: Row): SessionRecord {
     settings: settings ?? restrictedSettings(row),
     summary: summary ?? unknownSummary(row),
     owner: ownerIn(row, "owner"),
-    ...(settings === null ? { settingsDamaged: true } : {}),
     ...(summary === null ? { summaryDamaged: true } : {}),
   };
 }
@@ -48,6 +47,7 @@ function parsed<T>(json: string): T | null {
 const restrictedSettings = (row: Row): SessionSettings => ({
   create: { agent: text(row, "agent"), directory: text(row, "directory") },
   forkOf: null,
+  damaged: true,
 });
 
 /** Until it is computed from the events. */

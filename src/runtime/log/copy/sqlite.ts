@@ -5,6 +5,7 @@ import { openDataFolder } from "../../data-folder.ts";
 import { storageError } from "../../storage-error.ts";
 import { integer, text } from "../rows.ts";
 import { openDatabase } from "../sqlite/database.ts";
+import { refuseDamagedFiles } from "../sqlite/log-files.ts";
 import { LOG_FILE } from "../sqlite/open.ts";
 import { prepareDatabase } from "../sqlite/schema.ts";
 import { type CopyDatabase, type Value, valueIn } from "./tables.ts";
@@ -19,6 +20,7 @@ export function openSqliteSide(folder: string): CopyDatabase {
       throw storageError(file, error);
     }
   };
+  guard(() => refuseDamagedFiles(file));
   const database = guard(() => openDatabase(file));
   guard(() => {
     chmodSync(file, 0o600);

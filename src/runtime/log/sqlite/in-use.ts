@@ -26,19 +26,27 @@ export function isInUse(file: string): boolean {
   if (openHere.has(resolve(file))) return true;
   const holder = holderOf(dirname(file));
   if (holder !== null && holder.pid !== process.pid) return true;
-  const locked = lockedFiles();
-  return [file, `${file}-shm`].some((path) => {
-    const inode = statSync(path, { throwIfNoEntry: false, bigint: true })?.ino;
-    return inode !== undefined && locked.has(String(inode));
-  });
+  const locked = lockedElsewhere();
+  return [file, `${file}-shm`].some((path) => locked.has(nameOf(path)));
 }
 
-/** By their inodes: `1: POSIX ADVISORY READ 4711 fe:00:2146433 128 128`. */
-function lockedFiles(): ReadonlySet<string> {
+/** Files with locks of other processes, as in `1: POSIX ADVISORY READ 4711 fe:00:2146433 128 128`. */
+function lockedElsewhere(): ReadonlySet<string> {
   try {
-    const inodes = readFileSync(LOCKS, "utf8").matchAll(/ \w+:\w+:(\d+) /g);
-    return new Set([...inodes].map(([, inode = ""]) => inode));
+    const lines = readFileSync(LOCKS, "utf8").matchAll(/ (\d+) (\w+:\w+:\d+) /g);
+    return new Set([...lines].flatMap(([, pid, name = ""]) => (Number(pid) === process.pid ? [] : [name])));
   } catch {
     return new Set();
   }
 }
+
+/** Device and inode, as they are listed there. */
+function nameOf(path: string): string {
+  const found = statSync(path, { throwIfNoEntry: false, bigint: true });
+  if (found === undefined) return "";
+  const major = ((found.dev >> 8n) & 0xfffn) | ((found.dev >> 32n) & ~0xfffn);
+  const minor = (found.dev & 0xffn) | ((found.dev >> 12n) & ~0xffn);
+  return `${hex(major)}:${hex(minor)}:${found.ino}`;
+}
+
+const hex = (value: bigint): string => value.toString(16).padStart(2, "0");

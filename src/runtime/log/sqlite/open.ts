@@ -154,10 +154,21 @@ function openChecked({ folder, file, durability }: Opening): Database {
     clearSuspicion(file);
     return database;
   } catch (error) {
-    // The driver keeps a closed file open while statements are left.
-    if (isDamaged(error)) checkpointWal(database, "TRUNCATE");
+    if (isDamaged(error)) leaveWal(database);
     database.close();
     throw error;
+  }
+}
+
+/**
+ * Moves the -wal file into the database and deletes it. The driver for Node 20 keeps a closed database open until its
+ * statements are collected, and would then delete the -wal file of the log that has taken its place.
+ */
+function leaveWal(database: Database): void {
+  try {
+    database.exec("PRAGMA journal_mode = DELETE");
+  } catch {
+    // Then both files are read, and kept.
   }
 }
 

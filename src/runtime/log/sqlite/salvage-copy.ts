@@ -4,8 +4,8 @@
  * a group that says so when it is read (damage.ts), and is named.
  */
 import { itemNumber, sessionId } from "../../../protocol/ids.ts";
-import { checksum, MAY_HAVE_RUN } from "../checksum.ts";
-import { type Damage, describeDamage } from "../damage.ts";
+import { areSettingsWhole, checksum, MAY_HAVE_RUN } from "../checksum.ts";
+import { type Damage, describeDamage, describeDamagedSettings } from "../damage.ts";
 import { text } from "../rows.ts";
 import type { Database, Statement } from "./database.ts";
 import { leavesIn, type PageFile, pagesOf, rowsOf, rowsOn, type TableRow, tablesIn } from "./file-format/pages.ts";
@@ -14,13 +14,13 @@ import {
   eventsIn,
   isNative,
   isPrompt,
-  isSession,
   SALVAGED,
   type SalvagedRow,
   type SalvagedTable,
   sessionNamedIn,
   tableOf,
   toRow,
+  usableSession,
 } from "./salvage-rows.ts";
 
 interface Group {
@@ -48,6 +48,7 @@ interface Copying {
   readonly lost: Map<number, string | null>;
   readonly unreadable: Set<SalvagedTable>;
   readonly sequences: Map<string, number>;
+  readonly problems: string[];
 }
 
 /** How far numbers go on from the highest that was found, where the last that was given is not known. */
@@ -79,9 +80,10 @@ export function copyReadable(file: PageFile, { target, kept, hasLostCommits }: C
     }
   }
   const { sessions, lost, unreadable } = copying;
-  if (sessions.size === 0 && lost.size === 0 && unreadable.size > 0) return null;
+  const isEmptyLog = unreadable.size === 0 && tablesIn(file).some(({ name }) => name === "sessions");
+  if (sessions.size === 0 && lost.size === 0 && !isEmptyLog && !hasLostCommits) return null;
   advanceSessions(copying);
-  const problems = [...lostSessions(copying, kept), ...fillGaps(copying)];
+  const problems = [...copying.problems, ...lostSessions(copying, kept), ...fillGaps(copying)];
   if (hasLostCommits) problems.push(...holdPrompts(copying));
   // Positions in a commit that is missing were sent to clients, and are not given again.
   if (hasLostCommits) copying.sequences.clear();
@@ -132,6 +134,7 @@ function begin(target: Database): Copying {
     lost: new Map(),
     unreadable: new Set(),
     sequences: new Map(),
+    problems: [],
   };
 }
 
@@ -154,8 +157,9 @@ function copyRow(copying: Copying, table: SalvagedTable, row: SalvagedRow): bool
   }
 }
 
-function copySession({ sessions, deleted, insert }: Copying, row: SalvagedRow): boolean {
-  if (!isSession(row)) return false;
+function copySession({ sessions, deleted, insert, problems }: Copying, found: SalvagedRow): boolean {
+  const row = usableSession(found);
+  if (row === null) return false;
   const key = Number(row.key);
   if (typeof row.id !== "string") {
     deleted.add(key);
@@ -164,6 +168,7 @@ function copySession({ sessions, deleted, insert }: Copying, row: SalvagedRow): 
   if (sessions.has(key)) return true;
   sessions.set(key, { id: row.id, last: Number(row.last), groups: [], native: [], lastLine: 0 });
   insert("sessions", row);
+  if (!areSettingsWhole(row)) problems.push(describeDamagedSettings(row.id));
   return true;
 }
 

@@ -1,6 +1,6 @@
 /** What was found in a damaged file, as rows of our tables. A row that cannot be one of ours is damaged. */
 import type { UniversalEvent } from "../../../protocol/events.ts";
-import { isWhole } from "../checksum.ts";
+import { areSettingsWhole, isWhole } from "../checksum.ts";
 import { decodeNotable } from "../codec/decode.ts";
 import { decodeNative } from "../codec/native.ts";
 import type { Row } from "../rows.ts";
@@ -93,17 +93,29 @@ function isRowOf(table: SalvagedTable, row: SalvagedRow | null): boolean {
   }
 }
 
-/** Its texts are our JSON, and say what its columns say. */
-export function isSession(row: SalvagedRow): boolean {
-  const settings = parsed(row.settings);
+const isSession = (row: SalvagedRow): boolean => usableSession(row) !== null;
+
+/** Stands in the place of a checksum, which is never negative: what it belongs to is damaged. */
+const WRONG = -1;
+
+/**
+ * A row of `sessions`; null when it is damaged. Where only the settings or only the summary cannot be read, the other
+ * one confirms the id of the session, which can then be read.
+ */
+export function usableSession(row: SalvagedRow): SalvagedRow | null {
+  const { id, agent, directory } = row;
+  const create = fieldOf(parsed(row.settings), "create");
   const summary = parsed(row.summary);
-  const create = fieldOf(settings, "create");
-  return (
-    fieldOf(create, "agent") === row.agent &&
-    (fieldOf(create, "directory") ?? "") === row.directory &&
-    (row.id === null || fieldOf(summary, "sessionId") === row.id) &&
-    isListed(fieldOf(summary, "lastSequence"), row.last)
-  );
+  const hasSettings = fieldOf(create, "agent") === agent && (fieldOf(create, "directory") ?? "") === directory;
+  const hasSummary =
+    (id === null || fieldOf(summary, "sessionId") === id) && isListed(fieldOf(summary, "lastSequence"), row.last);
+  if (hasSettings && hasSummary) return row;
+  if (hasSummary) {
+    const settings = JSON.stringify({ create: { agent, directory }, forkOf: null });
+    return { ...row, settings, checksum: WRONG };
+  }
+  if (!hasSettings || typeof row.checksum !== "number" || !areSettingsWhole(row)) return null;
+  return { ...row, summary: JSON.stringify({ sessionId: id, lastSequence: 0 }), summary_checksum: WRONG };
 }
 
 /** The summary may be some deltas behind. */

@@ -86,12 +86,17 @@ function likelyPageSize(read: Read, bytes: number): number {
   return scores.reduce((best, one) => (one.score > best.score ? one : best)).pageSize;
 }
 
+/** Cells fill a page of a tree from its end. */
 function isTree(page: Buffer): boolean {
   const kind = page[0] ?? 0;
   if (![INDEX_LEAF, INDEX_INTERIOR, LEAF, INTERIOR].includes(kind)) return false;
+  const start = kind === LEAF || kind === INDEX_LEAF ? 8 : 12;
   const cells = page.readUInt16BE(3);
-  const content = page.readUInt16BE(5) || 65_536;
-  return 8 + cells * 2 <= content && content <= page.length;
+  if (cells === 0) return (page.readUInt16BE(5) || 65_536) === page.length;
+  if (start + cells * 2 > page.length) return false;
+  const places = Array.from({ length: cells }, (_, cell) => page.readUInt16BE(start + cell * 2));
+  const last = Math.max(...places);
+  return last >= page.length / 2 && last < page.length;
 }
 
 const OUR_TABLE = "CREATE TABLE sessions";
