@@ -68,7 +68,7 @@ const checksums: Check = {
   find: (database) =>
     stored.flatMap(([table, key, kind]) => {
       const select = database.prepare(
-        `SELECT ${table}.${key} AS place, first, ${table}.last AS last, body, checksum, id FROM ${table} ` +
+        `SELECT ${table}.${key} AS place, first, ${table}.last AS last, body, ${table}.checksum, id FROM ${table} ` +
           `${OF_SESSIONS} AND ${table}.${key} > ? ORDER BY ${table}.${key} LIMIT ${AT_ONCE}`,
       );
       const found: Problem[] = [];

@@ -145,7 +145,7 @@ async function* verify(store: Store): AsyncGenerator<Damage> {
     ["native", "key", "native lines"],
   ] as const) {
     const select = `
-      SELECT ${table}.${key} AS place, first, ${table}.last AS last, body, checksum, sessions.id
+      SELECT ${table}.${key} AS place, first, ${table}.last AS last, body, ${table}.checksum, sessions.id
       FROM ${table} JOIN sessions ON sessions.key = ${table}.session
       WHERE ${table}.${key} > ? AND sessions.id IS NOT NULL ORDER BY ${table}.${key} LIMIT ${VERIFIED_AT_ONCE}`;
     const next = (place: number) => store.guard(() => store.prepare(select).all(place));
