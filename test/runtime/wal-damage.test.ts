@@ -2,7 +2,17 @@
  * Damage to the files that a killed daemon leaves: the database, its -wal file and its -shm file. Whatever was damaged,
  * the log opens, nothing that is missing goes unreported, and no prompt runs twice.
  */
-import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import type { UniversalEvent } from "../../src/protocol/events.ts";
@@ -10,7 +20,17 @@ import { LOG_FILE, openSqliteLog } from "../../src/runtime/log/sqlite/open.ts";
 import { salvagesIn } from "../../src/runtime/log/sqlite/salvage.ts";
 import { PAGE_BYTES } from "../../src/runtime/log/sqlite/schema.ts";
 import { temporaryFolder } from "../support/folders.ts";
-import { open, removeFolder, session, tempFolder, turn, wholeLog } from "../support/sessions.ts";
+import {
+  eventsAfter,
+  open,
+  removeFolder,
+  session,
+  spoken,
+  tempFolder,
+  turn,
+  until,
+  wholeLog,
+} from "../support/sessions.ts";
 
 const FRAME_BYTES = PAGE_BYTES + 24;
 const WAL_HEADER_BYTES = 32;
@@ -172,3 +192,47 @@ test("the damaged files are kept together, and the next start reports no new dam
   expect(reports).toHaveLength(1);
   for (const { kept } of reports) for (const suffix of ["", "-wal"]) expect(existsSync(kept + suffix)).toBe(true);
 });
+
+/** The files that `kill -9` leaves after acknowledged prompts have waited and run, changed by `damage`. */
+async function waitingPrompts(damage: (file: string) => void): Promise<string> {
+  const from = tempFolder();
+  const folder = temporaryFolder();
+  const sessions = await open(from);
+  await sessions.create(id, { agent: "fake", directory: tmpdir() });
+  await sessions.prompt(id, { text: "hang" });
+  await until(sessions, id, { type: "turn.started" });
+  for (const word of words) await sessions.prompt(id, { text: `echo ${word}`, idempotencyKey: word });
+  await sessions.abort(id, { clearQueue: false });
+  await sessions.prompt(id, { text: "echo end" });
+  for await (const { type, data } of eventsAfter(sessions, id))
+    if (type === "item.delta" && data.delta === "end") break;
+  for (const suffix of SUFFIXES) copyFileSync(join(from, LOG_FILE + suffix), join(folder, LOG_FILE + suffix));
+  await sessions.close();
+  removeFolder(from);
+  damage(join(folder, LOG_FILE));
+  return folder;
+}
+
+const frameCount = (file: string): number => Math.floor((statSync(file).size - WAL_HEADER_BYTES) / FRAME_BYTES);
+
+test.each([0.3, 0.5, 0.8])(
+  "a prompt runs at most once when the -wal file is cut at %f of its length",
+  async (share) => {
+    const folder = await waitingPrompts((file) => {
+      const kept = Math.floor(frameCount(`${file}-wal`) * share);
+      truncateSync(`${file}-wal`, WAL_HEADER_BYTES + kept * FRAME_BYTES);
+    });
+    const { log } = await openDamaged(folder);
+    const stored = (await log.find(id))?.summary.lastSequence ?? 0;
+    await log.close();
+    const sessions = await open(folder);
+    onTestFinished(() => sessions.close());
+    expect(sessions.salvaged.join()).toMatch(/was damaged/);
+    await turn(sessions, id, "echo later");
+    // Every prompt had run before the damage: of those, none runs again.
+    const added = (await wholeLog(sessions, id)).slice(stored);
+    expect(added.filter(({ type }) => type === "turn.started")).toHaveLength(1);
+    expect(spoken(added)).toBe("later");
+    expect((await sessions.get(id)).queue).toEqual([]);
+  },
+);

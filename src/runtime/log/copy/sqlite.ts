@@ -8,7 +8,7 @@ import { openDatabase } from "../sqlite/database.ts";
 import { refuseDamagedFiles } from "../sqlite/log-files.ts";
 import { LOG_FILE } from "../sqlite/open.ts";
 import { prepareDatabase } from "../sqlite/schema.ts";
-import { type CopyDatabase, type Value, valueIn } from "./tables.ts";
+import { type CopyDatabase, copiedChecksum, type Value, valueIn } from "./tables.ts";
 
 export function openSqliteSide(folder: string): CopyDatabase {
   const file = join(folder, LOG_FILE);
@@ -28,7 +28,7 @@ export function openSqliteSide(folder: string): CopyDatabase {
   });
   const query: CopyDatabase["query"] = async (sql, ...values) => guard(() => database.prepare(sql).all(...values));
   const insertSession =
-    "INSERT INTO sessions (id, settings, summary, last, agent, directory) VALUES (?, ?, ?, ?, ?, ?)";
+    "INSERT INTO sessions (id, settings, summary, last, agent, directory, checksum) VALUES (?, ?, ?, ?, ?, ?, ?)";
   const insertGroup = "INSERT INTO groups (session, first, last, body, checksum) VALUES (?, ?, ?, ?, ?)";
   return {
     name: file,
@@ -42,6 +42,7 @@ export function openSqliteSide(folder: string): CopyDatabase {
             ...["id", "settings", "summary"].map((name) => text(session, name)),
             integer(session, "last"),
             ...["agent", "directory"].map((name) => text(session, name)),
+            copiedChecksum(session, text(session, "settings")),
           ),
       );
       return Number(lastInsertRowid);
