@@ -1,4 +1,5 @@
 /** The tables of the SQLite log, and how an older file becomes a newer one. Steps are only ever added at the end. */
+import { dirname } from "node:path";
 import { ApiError } from "../../../protocol/errors.ts";
 import { textChecksum } from "../checksum.ts";
 import { integer, text } from "../rows.ts";
@@ -166,7 +167,11 @@ export function sumSchema(database: Database): number {
 }
 
 export const writtenByNewer = (file: string, schema: number): ApiError =>
-  new ApiError("storage_error", `${file} was written by a newer Franca (schema ${schema}): update Franca.`);
+  new ApiError(
+    "storage_error",
+    `${file} was written by a newer Franca (schema ${schema}): update Franca. If no newer Franca has used it, its version ` +
+      `number is damaged: franca doctor --storage --yes --data ${dirname(file)} corrects it.`,
+  );
 
 export interface PrepareOptions {
   readonly file: string;
@@ -231,9 +236,16 @@ function migrate(database: Database, file: string): void {
   if (sumSchema(database) !== SCHEMA_SUM) throw malformed("its schema is damaged");
 }
 
+/** Whether a file that seems to be newer has exactly the tables of this version: its version number may be damaged. */
+export const mayBeOurs = (database: Database): boolean =>
+  pragma(database, "user_version") > NEWEST_SCHEMA && sumSchema(database) === SCHEMA_SUM;
+
+/** Only with the consent of a person: a newer version may store something else in the same tables. */
+export const correctVersion = (database: Database): void => database.exec(`PRAGMA user_version = ${NEWEST_SCHEMA}`);
+
 function upgradeFrom(database: Database, { file, version }: { readonly file: string; readonly version: number }): void {
-  if (sumSchema(database) === SCHEMA_SUM) throw malformed("its version number is damaged");
   if (version > NEWEST_SCHEMA) throw writtenByNewer(file, version);
+  if (sumSchema(database) === SCHEMA_SUM) throw malformed("its version number is damaged");
   try {
     for (const step of MIGRATIONS.slice(Math.max(0, version))) step(database);
   } catch (error) {

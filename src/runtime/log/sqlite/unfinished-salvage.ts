@@ -2,7 +2,7 @@
 import { chmodSync, existsSync, linkSync, readdirSync, rmSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 
-/** What follows the name of the log in the name of a damaged one that was kept, and what ends the name of its report. */
+/** The names of a damaged log and of its report are the name of the log, this, a time, and for the report `REPORT`. */
 export const DAMAGED = ".damaged-";
 export const REPORT = ".json";
 

@@ -13,7 +13,7 @@ const MAGIC = 0x377f0682;
 
 export interface Wal {
   readonly pageSize: number;
-  /** The two numbers that each frame repeats, in hexadecimal. They change whenever the file is reused from its start. */
+  /** Two numbers that each frame repeats, in hexadecimal. They change whenever the file is reused from its start. */
   readonly salts: string;
   /** Every frame up to the last readable commit. */
   readonly frames: readonly WalFrame[];
