@@ -63,6 +63,8 @@ export const SessionSummary = z.object({
   usage: UsageTotal.optional(),
   /** How its last turn ended; absent before that. */
   lastEnd: z.object({ reason: EndReason, message: z.string().optional() }).optional(),
+  /** Why the session can only be read and deleted: its stored settings are damaged. */
+  damaged: z.string().optional(),
 });
 export type SessionSummary = z.infer<typeof SessionSummary>;
 

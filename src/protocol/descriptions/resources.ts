@@ -69,6 +69,7 @@ const summary: Fields<resources.SessionSummary> = {
   usage: "Tokens and cost of the session.",
   lastEnd: "How its last turn ended; absent before that.",
   opencodeId: "The session's id on the OpenCode surface.",
+  damaged: "Why the session can only be read and deleted; absent unless its stored settings are damaged.",
 };
 
 const lastEnd: Fields<NonNullable<resources.SessionSummary["lastEnd"]>> = {

@@ -15,6 +15,7 @@ import { perform } from "./effects.ts";
 import { refuseMissingKeys } from "./keys.ts";
 import { serversOf } from "./launch-options.ts";
 import type { OpenSession } from "./open-session.ts";
+import { refuseDamaged } from "./refusals.ts";
 import type { Runtime } from "./runtime.ts";
 import { openWriter, type Writer } from "./writer.ts";
 
@@ -138,7 +139,10 @@ function linkFor(
     ladder,
     view: ({ shared }) => fileView.open({ session: id, agent: adapter, shared }),
     dataFolder: options.store.kind === "memory" ? null : options.store.folder,
-    check: () => refuseMissingKeys({ keys }, { id, settings: current() }),
+    check() {
+      refuseDamaged({ id, settings: current() });
+      refuseMissingKeys({ keys }, { id, settings: current() });
+    },
     feed,
     receive,
     environmentFor: ({ runId, launch }) =>

@@ -52,12 +52,16 @@ export function reads(table: OpenSessions): Reads {
     async list({ limit = SESSIONS, cursor, ...filter } = {}) {
       const open = await readyHere(table);
       const { records, next } = await log.list({ ...filter, limit, before: pageOf(cursor) });
-      const sessions = records.map(({ id, settings, summary }) => {
+      const summaries = records.map(async ({ id, settings, summary, summaryDamaged }) => {
         const own = open.get(id);
-        return own === undefined || own.writer.isAhead()
-          ? { ...summary, ...keptWith(settings) }
-          : summarise({ id, settings, snapshot: own.session.snapshot() });
+        if (own !== undefined && !own.writer.isAhead()) {
+          return summarise({ id, settings, snapshot: own.session.snapshot() });
+        }
+        // What the events say is as good, and takes longer.
+        if (summaryDamaged === true) return summarise({ id, settings, snapshot: await loadSnapshot(log, id) });
+        return { ...summary, ...keptWith(settings) };
       });
+      const sessions = await Promise.all(summaries);
       return { sessions, nextCursor: next === null ? null : String(next) };
     },
     async get(id, { itemsBefore, limit = ITEMS } = {}) {

@@ -104,6 +104,7 @@ export function openEventStreams({ views, heartbeatMs = HEARTBEAT_MS }: EventStr
         const index = views.ring.next();
         const greeting = [
           frameOf("", inForm(created("server.connected", {}), scope), scope),
+          ...lost(views, { call, scope }),
           ...(await interrupted(views, { call, scope })),
           ...pending(views, { call, scope }),
         ].join("");
@@ -134,6 +135,16 @@ export function openEventStreams({ views, heartbeatMs = HEARTBEAT_MS }: EventStr
       await Promise.all([...clients].map(({ stream }) => stream.flushed(deadline)));
     },
   };
+}
+
+/** A client that has seen more than there is gets an error, and what comes from now on. */
+function lost(views: SessionViews, { call, scope }: { call: StreamCall; scope: Wanted }): string[] {
+  const seen = Number(lastEventId(call)?.split(".")[0] ?? 0);
+  if (seen <= views.position() + 1) return [];
+  const message =
+    "You have seen events that are not in the log: it was damaged, or a backup was restored. Load the sessions again.";
+  const event = created("session.error", { error: { name: "UnknownError", data: { message } } });
+  return [frameOf("", inForm(event, scope), scope)];
 }
 
 /** A client that comes late is sent what waits for an answer; native OpenCode leaves it in the dark. */
