@@ -34,6 +34,7 @@ const lastEventId = {
 const listEvents = defineRoute({
   method: "get",
   path: "/v1/sessions/{id}/events",
+  access: "read",
   doc: {
     id: "listEvents",
     tag: "Events",
@@ -53,6 +54,7 @@ const listEvents = defineRoute({
 const followSession = defineRoute({
   method: "get",
   path: "/v1/sessions/{id}/events/sse",
+  access: "read",
   doc: {
     id: "followEvents",
     tag: "Events",
@@ -87,6 +89,7 @@ const followSession = defineRoute({
 const followAll = defineRoute({
   method: "get",
   path: "/v1/events/sse",
+  access: "read",
   doc: {
     id: "followAllEvents",
     tag: "Events",
@@ -122,6 +125,7 @@ const followAll = defineRoute({
 const listNative = defineRoute({
   method: "get",
   path: "/v1/sessions/{id}/native",
+  access: "read",
   doc: {
     id: "listNative",
     tag: "Events",
