@@ -52,7 +52,7 @@ async function openDaemonHttp(flags: Flags): Promise<Http> {
   return openHttp({ url, data, ...defined({ token: token ?? undefined }) });
 }
 
-/** Number of characters of an id that are shown: enough to tell credentials apart. */
+/** Number of characters of an id that are shown. */
 const SHOWN = 12;
 
 async function list(flags: Flags): Promise<void> {

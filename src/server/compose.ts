@@ -215,13 +215,17 @@ export async function openDaemon(options: DaemonOptions): Promise<Daemon> {
   const stopped = new AbortController();
   const attachments = openAttachments(options);
   const credentials = openCredentials({ folder: store === "memory" ? null : data });
+  const release = (): void => {
+    credentials.close();
+    attachments.remove();
+  };
   let sessions: Sessions | null = null;
   let followers: Followers | null = null;
   try {
     const address: Address = { url: null };
     const listening = { port: 0, clients: () => 0 };
-    const { folder } = attachments;
-    sessions = await openRuntime({ ...options, role: "daemon", stop: null, address, credentials, attachments: folder });
+    const own = { address, credentials, attachments: attachments.folder };
+    sessions = await openRuntime({ ...options, ...own, role: "daemon", stop: null });
     const runtime = sessions;
     followers = await openFollowers(options, { sessions, logger, folder: store === "memory" ? null : data });
     const { metrics, done } = openMetrics({ sessions, signal: stopped.signal, clients: () => listening.clients() });
@@ -256,16 +260,14 @@ export async function openDaemon(options: DaemonOptions): Promise<Daemon> {
     const background = Promise.all([done, keepInBounds({ ...options, sessions, logger, signal: stopped.signal })]);
     const close = once(async () => {
       await closeDaemon({ server, connections, sessions, followers, stopped, background, lock, logger });
-      credentials.close();
-      attachments.remove();
+      release();
     });
     return { url, port: bound.port, sessions, credentials, close };
   } catch (error) {
     stopped.abort();
     await followers?.close();
     await sessions?.close();
-    credentials.close();
-    attachments.remove();
+    release();
     lock?.release();
     throw error;
   }

@@ -1,4 +1,4 @@
-/** `franca opencode`: what the program that it starts is given, and for how long. The program is a script of the test. */
+/** `franca opencode`: what the program that it starts is given, and for how long. That program is a script here. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";

@@ -52,6 +52,8 @@ const tables: readonly (readonly [string, readonly Limit[]])[] = [
       ms("headers of a request have to arrive", "server/http/server.ts headersMs"),
       ms("a whole request has to arrive", "server/http/server.ts requestMs"),
       count("open connections", "server/http/server.ts connections"),
+      count("of them without a credential; the oldest is closed", "server/http/server.ts UNAUTHENTICATED"),
+      bytes("body of a request without a credential (413)", "server/http/server.ts MAX_OPEN_BODY_BYTES"),
       ms("between two heartbeats of a silent stream", "server/compose.ts HEARTBEAT_MS"),
       count("events of one page, by default", "server/api/events.ts DEFAULT_LIMIT", "`limit`"),
       count("events of one page, at most", "server/api/events.ts MAX_LIMIT"),

@@ -1,4 +1,4 @@
-/** Routes about credentials: made, listed and revoked by the owner. Secrets are returned once, to whoever makes one. */
+/** Routes by which the owner creates, lists and revokes credentials. A secret is returned only when it is created. */
 import { ApiError } from "../../protocol/errors.ts";
 import { CreateToken, type TokenSummary } from "../../protocol/tokens.ts";
 import { processTable } from "../../runtime/agent/process-table.ts";

@@ -264,12 +264,12 @@ interface KnownRules {
 
 /** Throws unless the rules only add denials: the last rule that matches counts, so any other could loosen one. */
 export function checkRules(rules: readonly PermissionRule[] = [], { known }: KnownRules = { known: [] }): void {
-  const isKept = known.every((rule, index) => isSame(rule, rules[index]));
+  const isKept = known.every((rule, index) => isSameRule(rule, rules[index]));
   if (isKept && rules.slice(known.length).every(({ action }) => action === "deny")) return;
   throw ownerOnly("A permission rule other than an additional `deny`");
 }
 
-const isSame = (one: PermissionRule, other: PermissionRule | undefined): boolean =>
+export const isSameRule = (one: PermissionRule, other: PermissionRule | undefined): boolean =>
   one.permission === other?.permission && one.pattern === other.pattern && one.action === other.action;
 
 /** From the strictest to the loosest. */

@@ -66,9 +66,58 @@ interface Entry {
 }
 
 export function openCredentials({ folder, now = Date.now }: CredentialsOptions): Credentials {
-  const codes = new Map<string, number>();
+  const codes = openCodes(now);
+  const table = openTable({ folder, now });
+  const sweep = setInterval(() => table.endAll(table.isOver), SWEEP_MS);
+  sweep.unref();
+  const issue = (grant: Grant): Issued => {
+    const secret = randomBytes(SECRET_BYTES).toString("base64url");
+    const hash = hashOf(secret);
+    const credential = { ...grant, id: hashOf(hash), createdAt: now() };
+    table.add({ hash, credential, ending: new AbortController() });
+    return { credential, secret };
+  };
+  const valid = (): Entry[] => [...table.entries.values()].filter((entry) => !table.isOver(entry));
+  return {
+    issue,
+    find(secret) {
+      const entry = table.entries.get(hashOf(secret));
+      if (entry === undefined || table.isOver(entry)) return null;
+      return { credential: entry.credential, ended: entry.ending.signal };
+    },
+    keyOf: (id) => valid().find(({ credential }) => credential.id === id)?.hash ?? null,
+    list: () =>
+      valid()
+        .map(({ credential }) => credential)
+        .reverse(),
+    revoke(id) {
+      const isKnown = valid().some(({ credential }) => credential.id === id);
+      table.endAll(({ credential }) => credential.id === id);
+      return isKnown;
+    },
+    revokeLogins() {
+      codes.clear();
+      table.endAll(({ credential }) => credential.kind === "page");
+    },
+    makeCode: codes.make,
+    exchange(code) {
+      codes.use(code);
+      return issue(pageGrant(now() + PAGE_MS));
+    },
+    close: () => clearInterval(sweep),
+  };
+}
+
+interface Table {
   /** By the hash of the secret, the oldest first. Looking up a hash takes no time that depends on the secret. */
-  const entries = new Map<string, Entry>(folder === null ? [] : read(folder).map((entry) => [entry.hash, entry]));
+  readonly entries: ReadonlyMap<string, Entry>;
+  readonly add: (entry: Entry) => void;
+  readonly endAll: (isEnded: (entry: Entry) => boolean) => void;
+  readonly isOver: (entry: Entry) => boolean;
+}
+
+function openTable({ folder, now }: Required<CredentialsOptions>): Table {
+  const entries = new Map(folder === null ? [] : read(folder).map((entry) => [entry.hash, entry]));
   const store = (): void => {
     if (folder !== null) write(folder, [...entries.values()]);
   };
@@ -76,64 +125,47 @@ export function openCredentials({ folder, now = Date.now }: CredentialsOptions):
     entries.delete(entry.hash);
     entry.ending.abort();
   };
-  const isOver = ({ credential: { expiresAt, process } }: Entry): boolean =>
-    (expiresAt !== null && expiresAt <= now()) || (process !== null && isDead(process));
-  const endAll = (isEnded: (entry: Entry) => boolean): void => {
-    const ended = [...entries.values()].filter(isEnded);
-    for (const entry of ended) end(entry);
-    if (ended.some(isStored)) store();
-  };
-  const sweep = setInterval(() => endAll(isOver), SWEEP_MS);
-  sweep.unref();
-  const valid = (entry: Entry | undefined): Entry | null => (entry === undefined || isOver(entry) ? null : entry);
-  const byId = (id: string): Entry | null =>
-    valid([...entries.values()].find(({ credential }) => credential.id === id));
-  const issue = (grant: Grant): Issued => {
-    const secret = randomBytes(SECRET_BYTES).toString("base64url");
-    const hash = hashOf(secret);
-    const credential = { ...grant, id: hashOf(hash), createdAt: now() };
-    const entry = { hash, credential, ending: new AbortController() };
-    entries.set(hash, entry);
-    const surplus = [...entries.values()].filter(isStored).slice(0, -MAX_CREDENTIALS);
-    for (const old of surplus) end(old);
-    if (isStored(entry)) store();
-    return { credential, secret };
-  };
   return {
-    issue,
-    find(secret) {
-      const entry = valid(entries.get(hashOf(secret)));
-      return entry === null ? null : { credential: entry.credential, ended: entry.ending.signal };
+    entries,
+    add(entry) {
+      entries.set(entry.hash, entry);
+      for (const old of [...entries.values()].filter(isStored).slice(0, -MAX_CREDENTIALS)) end(old);
+      if (isStored(entry)) store();
     },
-    keyOf: (id) => byId(id)?.hash ?? null,
-    list: () =>
-      [...entries.values()]
-        .filter((entry) => !isOver(entry))
-        .map(({ credential }) => credential)
-        .reverse(),
-    revoke(id) {
-      const isKnown = byId(id) !== null;
-      endAll(({ credential }) => credential.id === id);
-      return isKnown;
+    endAll(isEnded) {
+      const ended = [...entries.values()].filter(isEnded);
+      for (const entry of ended) end(entry);
+      if (ended.some(isStored)) store();
     },
-    revokeLogins() {
-      codes.clear();
-      endAll(({ credential }) => credential.kind === "page");
-    },
-    makeCode() {
+    isOver: ({ credential: { expiresAt, process } }) =>
+      (expiresAt !== null && expiresAt <= now()) || (process !== null && isDead(process)),
+  };
+}
+
+interface Codes {
+  readonly make: Credentials["makeCode"];
+  /** Throws unless the code is valid. It is valid once. */
+  readonly use: (code: string) => void;
+  readonly clear: () => void;
+}
+
+function openCodes(now: () => number): Codes {
+  const codes = new Map<string, number>();
+  return {
+    make() {
       const code = randomBytes(CODE_BYTES).toString("base64url");
       const expiresAt = now() + CODE_MS;
       codes.set(hashOf(code), expiresAt);
       for (const [key, until] of codes) if (until <= now() || codes.size > MAX_CODES) codes.delete(key);
       return { code, expiresAt };
     },
-    exchange(code) {
+    use(code) {
       const until = codes.get(hashOf(code)) ?? 0;
       codes.delete(hashOf(code));
-      if (until > now()) return issue(pageGrant(now() + PAGE_MS));
+      if (until > now()) return;
       throw new ApiError("token_invalid", "This code was used already or has expired: `franca open` makes a new one.");
     },
-    close: () => clearInterval(sweep),
+    clear: () => codes.clear(),
   };
 }
 

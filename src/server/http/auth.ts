@@ -1,4 +1,4 @@
-/** Checks before a request reaches its route: the token or a credential, the Host header on loopback, the page's origin. */
+/** Checks before a request reaches its route: token or credential, Host header on loopback, origin of the page. */
 import { createHash, createHmac, timingSafeEqual } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 import { isIP } from "node:net";

@@ -1,6 +1,6 @@
 /**
  * Open connections. Those that have not shown a credential yet have a small limit of their own: beyond it the oldest is
- * closed, so that whoever opens many of them takes no place from clients that have a credential.
+ * closed. So they cannot take the places of clients that have a credential, however many are opened.
  */
 import type { Server } from "node:http";
 import type { Socket } from "node:net";

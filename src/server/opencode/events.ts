@@ -145,11 +145,10 @@ export function openEventStreams({ views, heartbeatMs = HEARTBEAT_MS }: EventStr
 
 /** Remembers its answers, because a stream asks for every frame. */
 function heldBy(caller: Caller): (directory: string) => boolean {
-  if (caller.type === "owner") return () => true;
-  const { credential } = caller;
   const known = new Map<string, boolean>();
   return (directory) => {
-    const isHeld = known.get(directory) ?? holdsFolder(credential, directory);
+    if (caller.type === "owner") return true;
+    const isHeld = known.get(directory) ?? holdsFolder(caller.credential, directory);
     known.set(directory, isHeld);
     return isHeld;
   };

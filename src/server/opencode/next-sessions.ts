@@ -41,6 +41,7 @@ const PromptBody = z.looseObject({
 });
 
 const session = "/api/session/{sessionID}";
+const MODES = "Modes that the agent does not have are refused.";
 
 const routes: readonly OpenCodeRoute[] = [
   { method: "GET", path: "/api/session", action: "read", handle: list },
@@ -52,13 +53,7 @@ const routes: readonly OpenCodeRoute[] = [
     action: "read",
     handle: async (call) => data(nextSession(await infoOf(call, await viewOf(call)))),
   },
-  {
-    method: "POST",
-    path: `${session}/agent`,
-    action: "manage",
-    partial: "Modes that the agent has not are refused.",
-    handle: setAgent,
-  },
+  { method: "POST", path: `${session}/agent`, action: "manage", partial: MODES, handle: setAgent },
   { method: "POST", path: `${session}/model`, action: "manage", handle: setModel },
   {
     method: "POST",

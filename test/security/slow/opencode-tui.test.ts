@@ -1,6 +1,6 @@
 /**
- * OpenCode's real TUI, started by `franca opencode` in a folder whose `tui.json` names a plugin: nothing of an untrusted
- * folder runs, also after the user answered that the folder is not trusted. In a trusted folder the plugin runs, which
+ * OpenCode's real TUI, started by `franca opencode` in a folder whose `tui.json` names a plugin: nothing of an
+ * untrusted folder runs, also after the user answered that the folder is not trusted. In a trusted folder the plugin runs, which
  * shows that the trap works, and finds a credential that is not the owner's token.
  */
 import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
@@ -39,19 +39,26 @@ interface Opened {
   readonly terminal: ReturnType<typeof openTerminal>;
 }
 
-async function openIn({ trust }: { readonly trust: boolean }): Promise<Opened> {
+async function openIn({
+  trust,
+  agent = "mock",
+}: {
+  readonly trust: boolean;
+  readonly agent?: string;
+}): Promise<Opened> {
   const { folder, ran } = makeTrap();
   const home = temporaryFolder();
   const bin = join(home, "bin");
   mkdirSync(bin);
   symlinkSync(program, join(bin, "opencode"));
-  const { token } = await serve({ home, args: ["--port", "0"] });
+  const path = `${bin}:${process.env.PATH}`;
+  const { token } = await serve({ home, env: { PATH: path }, args: ["--port", "0"] });
   if (trust) expect((await franca(["trust", "add", "--force", folder], { home })).code).toBe(0);
   const terminal = openTerminal({
-    command: [process.execPath, francaProgram, "opencode", "--agent", "mock", "--dir", folder],
+    command: [process.execPath, francaProgram, "opencode", "--agent", agent, "--dir", folder],
     env: {
       ...openCodeEnvironment(),
-      PATH: `${bin}:${process.env.PATH}`,
+      PATH: path,
       HOME: home,
       XDG_DATA_HOME: join(home, "share"),
       XDG_CONFIG_HOME: join(home, "config"),
@@ -71,6 +78,16 @@ describeNeeding("OpenCode's TUI in a folder with a plugin of its own", { missing
     await terminal.shows(/echo hello/);
     terminal.press("Enter");
     await terminal.shows(/hello[\s\S]*hello/);
+    expect(existsSync(ran)).toBe(false);
+  });
+
+  test("runs nothing after the answer that the folder is not trusted", { timeout: 2 * START_MS }, async () => {
+    const { ran, terminal } = await openIn({ trust: false, agent: "opencode" });
+    await terminal.shows(/No, start restricted/, { withinMs: START_MS });
+    terminal.press("Enter");
+    await terminal.shows(/Ask anything/, { withinMs: START_MS });
+    terminal.type("hello");
+    await terminal.shows(/hello/);
     expect(existsSync(ran)).toBe(false);
   });
 
