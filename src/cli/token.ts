@@ -92,9 +92,10 @@ async function revoke(beginning: string | undefined, flags: Flags): Promise<void
 async function logOutPages(flags: Flags): Promise<void> {
   refuseInsideSession(process.env);
   if ((await daemonAddress({ flags, env: process.env })) === null) {
-    const credentials = openCredentials({ folder: (await loadSettings({ flags, env: process.env })).data });
-    credentials.revokeLogins();
-    credentials.close();
+    const { data } = await loadSettings({ flags, env: process.env });
+    const done = new AbortController();
+    openCredentials({ folder: data, signal: done.signal }).revokeLogins();
+    done.abort();
   } else await (await openDaemonHttp(flags)).request("/v1/login", { method: "DELETE" });
   process.stdout.write("All pages are logged out.\n");
 }

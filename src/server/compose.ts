@@ -214,11 +214,7 @@ export async function openDaemon(options: DaemonOptions): Promise<Daemon> {
   const lock = store === "memory" ? null : lockDaemon(data);
   const stopped = new AbortController();
   const attachments = openAttachments(options);
-  const credentials = openCredentials({ folder: store === "memory" ? null : data });
-  const release = (): void => {
-    credentials.close();
-    attachments.remove();
-  };
+  const credentials = openCredentials({ folder: store === "memory" ? null : data, signal: stopped.signal });
   let sessions: Sessions | null = null;
   let followers: Followers | null = null;
   try {
@@ -260,14 +256,14 @@ export async function openDaemon(options: DaemonOptions): Promise<Daemon> {
     const background = Promise.all([done, keepInBounds({ ...options, sessions, logger, signal: stopped.signal })]);
     const close = once(async () => {
       await closeDaemon({ server, connections, sessions, followers, stopped, background, lock, logger });
-      release();
+      attachments.remove();
     });
     return { url, port: bound.port, sessions, credentials, close };
   } catch (error) {
     stopped.abort();
     await followers?.close();
     await sessions?.close();
-    release();
+    attachments.remove();
     lock?.release();
     throw error;
   }

@@ -27,13 +27,15 @@ const agent: Adapter = { ...mock, capabilities: { ...mock.capabilities, mcp: tru
 let folder: string;
 let sessions: Sessions;
 let credentials: Credentials;
+let over: AbortController;
 /** The secrets that agents were given, by session. */
 const secrets = new Map<SessionId, string>();
 
 beforeEach(async () => {
   folder = tempFolder();
   secrets.clear();
-  credentials = openCredentials({ folder: null });
+  over = new AbortController();
+  credentials = openCredentials({ folder: null, signal: over.signal });
   const serve = serveDelegate({ url: null }, credentials);
   sessions = await open(null, {
     adapters: [agent, asksNobody],
@@ -47,7 +49,7 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   await sessions.close();
-  credentials.close();
+  over.abort();
   removeFolder(folder);
 });
 

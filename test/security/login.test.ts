@@ -167,11 +167,9 @@ test("a page logs in once with a code, gets a credential that is not the token, 
 test("codes end after ten minutes, credentials after thirty days, and both survive nothing but that and a restart", () => {
   const folder = temporaryFolder();
   let time = 0;
-  const open = () => {
-    const credentials = openCredentials({ folder, now: () => time });
-    onTestFinished(credentials.close);
-    return credentials;
-  };
+  const over = new AbortController();
+  onTestFinished(() => over.abort());
+  const open = () => openCredentials({ folder, now: () => time, signal: over.signal });
   const credentials = open();
   const late = credentials.makeCode().code;
   time += 10 * 60_000;

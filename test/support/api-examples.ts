@@ -125,6 +125,9 @@ export async function recordExamples(): Promise<RecordedExamples> {
   const made = await record({ id: "makeLoginCode" });
   const code = typeof made === "object" && made !== null && "code" in made ? String(made.code) : "";
   await record({ id: "login", body: { code } });
+  const grant = { surface: "v1", folders: ["/home/me/project"], actions: ["read", "prompt"], ttlMs: 86_400_000 };
+  await record({ id: "createToken", body: grant });
+  await record({ id: "listTokens" });
   await record({ id: "health", query: "?nonce=0123456789abcdef" });
 
   const problems: readonly [string, string, object | undefined, Record<string, string>?][] = [

@@ -50,12 +50,13 @@ export interface Credentials {
   readonly makeCode: () => { readonly code: string; readonly expiresAt: number };
   /** Uses up a code and issues the credential of a page. */
   readonly exchange: (code: string) => Issued;
-  readonly close: () => void;
 }
 
 export interface CredentialsOptions {
   /** Where credentials are stored; null: in memory only. */
   readonly folder: string | null;
+  /** Aborted when credentials are no longer used. */
+  readonly signal: AbortSignal;
   readonly now?: () => number;
 }
 
@@ -65,11 +66,12 @@ interface Entry {
   readonly ending: AbortController;
 }
 
-export function openCredentials({ folder, now = Date.now }: CredentialsOptions): Credentials {
+export function openCredentials({ folder, signal, now = Date.now }: CredentialsOptions): Credentials {
   const codes = openCodes(now);
   const table = openTable({ folder, now });
   const sweep = setInterval(() => table.endAll(table.isOver), SWEEP_MS);
   sweep.unref();
+  signal.addEventListener("abort", () => clearInterval(sweep), { once: true });
   const issue = (grant: Grant): Issued => {
     const secret = randomBytes(SECRET_BYTES).toString("base64url");
     const hash = hashOf(secret);
@@ -104,7 +106,6 @@ export function openCredentials({ folder, now = Date.now }: CredentialsOptions):
       codes.use(code);
       return issue(pageGrant(now() + PAGE_MS));
     },
-    close: () => clearInterval(sweep),
   };
 }
 
@@ -116,7 +117,7 @@ interface Table {
   readonly isOver: (entry: Entry) => boolean;
 }
 
-function openTable({ folder, now }: Required<CredentialsOptions>): Table {
+function openTable({ folder, now }: Required<Omit<CredentialsOptions, "signal">>): Table {
   const entries = new Map(folder === null ? [] : read(folder).map((entry) => [entry.hash, entry]));
   const store = (): void => {
     if (folder !== null) write(folder, [...entries.values()]);

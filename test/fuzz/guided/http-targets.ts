@@ -70,7 +70,7 @@ async function openDaemon(): Promise<Daemon> {
   });
   const stopped = new AbortController();
   const { webhooks, close } = await openFollowers({}, { sessions, logger, folder: null });
-  const credentials = openCredentials({ folder: null });
+  const credentials = openCredentials({ folder: null, signal: stopped.signal });
   const { metrics, done } = openMetrics({ sessions, signal: stopped.signal, clients: () => 0 });
   const { server } = createHttpServer({
     door: { host: "127.0.0.1", token: null, credentials, corsOrigins: [] },

@@ -1,7 +1,7 @@
 /**
  * OpenCode's real TUI, started by `franca opencode` in a folder whose `tui.json` names a plugin: nothing of an
- * untrusted folder runs, also after the user answered that the folder is not trusted. In a trusted folder the plugin runs, which
- * shows that the trap works, and finds a credential that is not the owner's token.
+ * untrusted folder runs, also after the user answered that the folder is not trusted. In a trusted folder the plugin
+ * runs, which shows that the trap works, and it finds a credential that is not the owner's token.
  */
 import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
