@@ -22,8 +22,11 @@ interface Limits extends LimitOptions {
   /** Throws unless the credential gives access to the session. */
   readonly check: (id: SessionId) => Promise<void>;
   /** Whether the credential gives access to the session. */
-  readonly holds: (id: SessionId) => Promise<boolean>;
+  readonly holds: SessionCheck;
 }
+
+/** `isNew`: what is remembered of a session with this id is about another one. */
+type SessionCheck = (id: SessionId, options?: { readonly isNew: boolean }) => Promise<boolean>;
 
 export function limitSessions(sessions: Sessions, { credential, attachments }: LimitOptions): Sessions {
   const holds = sessionCheck(sessions, credential);
@@ -47,10 +50,11 @@ export function limitSessions(sessions: Sessions, { credential, attachments }: L
 }
 
 /** Remembers its answers for one request, because a stream asks for every group of events. */
-function sessionCheck(sessions: Sessions, credential: Credential): (id: SessionId) => Promise<boolean> {
+function sessionCheck(sessions: Sessions, credential: Credential): SessionCheck {
   const known = new Map<SessionId, boolean>();
-  return async (id) => {
+  return async (id, { isNew } = { isNew: false }) => {
     if (credential.folders === null || credential.sessions.includes(id)) return true;
+    if (isNew) known.delete(id);
     const before = known.get(id);
     if (before !== undefined) return before;
     const isHeld = await isFound(
@@ -136,7 +140,10 @@ function overAll({
   return {
     list: (query) => listHeld(sessions, { credential, query: query ?? {} }),
     async *followAll(follow) {
-      for await (const group of sessions.followAll(follow)) if (await holds(group.session)) yield group;
+      for await (const group of sessions.followAll(follow)) {
+        // A session that was deleted and created again may be in another folder.
+        if (await holds(group.session, { isNew: group.first === 1 })) yield group;
+      }
     },
     async worktrees() {
       const all = await sessions.worktrees();
