@@ -36,7 +36,7 @@ import { type ConnectionLimits, createHttpServer, type Surface } from "./http/se
 import { serveDelegate } from "./mcp/delegate.ts";
 import { openMetrics } from "./metrics.ts";
 import { openCodeSurface } from "./opencode/index.ts";
-import { type Address, openPlugged } from "./session-plugins.ts";
+import { type Address, openPlugged, type Plugged } from "./session-plugins.ts";
 import { version } from "./version.ts";
 
 const MAX_BODY_BYTES = 10 * 1024 * 1024;
@@ -98,22 +98,10 @@ const nowhere: Address = { url: null };
 /** Sessions without a server: what `franca run` uses where no daemon runs. */
 export async function openRuntime(options: OpenRuntime): Promise<Sessions> {
   const { data, store, watchdogMs, passEnv, token, role, stop, logger = silentLogger } = options;
-  const { plugins: entries = [], builtin = {}, finishTodos, configFolder = process.cwd(), address = nowhere } = options;
-  const { credentials } = options;
+  const { builtin = {}, finishTodos, address = nowhere, credentials } = options;
   const attachments = options.attachments ?? (store === "memory" ? null : join(data, "attachments"));
   if (store !== "memory") openDataFolder(data);
-  const rendering = { messages: options.opencodeMessages ?? "turn", deltas: options.opencodeDeltas ?? "today" };
-  const plugged =
-    entries.length === 0
-      ? null
-      : await openPlugged({
-          entries,
-          base: configFolder,
-          logger,
-          address,
-          credentials: credentials ?? null,
-          rendering,
-        });
+  const plugged = await pluggedFor(options, { address, logger });
   const outputs = join(data, "outputs");
   const toolsFolder = process.env.FRANCA_TOOLS ?? join(data, "tools");
   const sessions: Sessions = await openSessions({
@@ -161,6 +149,16 @@ export async function openRuntime(options: OpenRuntime): Promise<Sessions> {
     ...defined({ stop: stop === null ? undefined : { terminateMs: 0, killMs: stop.killMs - stop.terminateMs } }),
   });
   return plugged === null ? sessions : plugged.follow(sessions);
+}
+
+/** Null where no plugin is named. */
+async function pluggedFor(
+  { plugins: entries = [], configFolder: base = process.cwd(), ...options }: OpenRuntime,
+  { address, logger }: { readonly address: Address; readonly logger: Logger },
+): Promise<Plugged | null> {
+  if (entries.length === 0) return null;
+  const rendering = { messages: options.opencodeMessages ?? "turn", deltas: options.opencodeDeltas ?? "today" };
+  return openPlugged({ entries, base, logger, address, credentials: options.credentials ?? null, rendering });
 }
 
 function storeOf(options: OpenRuntime, address: Address): RuntimeOptions["store"] {
