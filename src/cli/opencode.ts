@@ -10,11 +10,12 @@ import type { Command } from "commander";
 import { opencode } from "../adapters/opencode/index.ts";
 import { MOCK } from "../core/default-agent.ts";
 import { defined } from "../core/defined.ts";
+import type { CreatedToken } from "../protocol/tokens.ts";
 import { openBinaries } from "../runtime/agent/binaries.ts";
 import { daemonOf } from "../runtime/daemon/lock.ts";
 import { silentLogger } from "../runtime/logger.ts";
 import { timeoutSignal } from "../runtime/timeout-signal.ts";
-import { findCredential } from "../sdk/credential.ts";
+import { openHttp } from "../sdk/http.ts";
 import { serveWebApp } from "../server/opencode/web-app.ts";
 import { type LoadedSettings, loadSettings } from "./config.ts";
 import { addDoorOptions, type Door, namedServer, openDoor } from "./door.ts";
@@ -64,41 +65,99 @@ async function attach(words: readonly string[], flags: Flags): Promise<void> {
     throw new UsageError(`--dir: ${directory} is no directory.`);
   }
   const url = elsewhere ?? (await daemonUrl(settings, flags));
-  const { program, scope, more } = await prepare({ url, words, flags, settings });
-  if (flags.web === true) return serveWeb({ program, api: `${url}/opencode${scope}`, url, flags, settings });
-  const args = ["attach", `${url}/opencode${scope}`, "--dir", directory, ...more];
-  const { token, data } = settings;
-  const credential = await findCredential({ base: url, data, fetch, ...defined({ token: token ?? undefined }) });
-  const password = credential === null ? {} : { OPENCODE_SERVER_PASSWORD: credential };
-  process.exitCode = await run(program, args, { ...process.env, ...password });
+  const { program, scope, more, folders, trusted } = await prepare({ url, words, flags, settings });
+  const kind = flags.web === true ? "web-app" : "client";
+  const credential = await openClientCredential({ url, settings, folders, kind });
+  try {
+    const api = `${url}/opencode${scope}`;
+    if (flags.web === true) return await serveWeb({ program, api, secret: credential.secret, flags });
+    const args = ["attach", api, "--dir", directory, ...more];
+    process.exitCode = await run(program, args, tuiEnvironment({ secret: credential.secret, trusted }));
+  } finally {
+    await credential.revoke();
+  }
 }
+
+interface Tui {
+  readonly secret: string;
+  /** Whether the folder's own configuration may be loaded. */
+  readonly trusted: boolean;
+}
+
+/** The shell's environment, except for what is meant for Franca: the owner's token may be among it. */
+function tuiEnvironment({ secret, trusted }: Tui): NodeJS.ProcessEnv {
+  const own = Object.entries(process.env).filter(([name]) => !name.startsWith("FRANCA_"));
+  return {
+    ...Object.fromEntries(own),
+    OPENCODE_SERVER_PASSWORD: secret,
+    // Else a `tui.json` of the folder, or of its `.opencode`, could name a plugin, which runs when the TUI starts.
+    ...(trusted ? {} : { OPENCODE_DISABLE_PROJECT_CONFIG: "1" }),
+  };
+}
+
+interface ClientCredential {
+  readonly secret: string;
+  readonly revoke: () => Promise<void>;
+}
+
+interface CredentialRequest {
+  readonly url: string;
+  readonly settings: LoadedSettings;
+  readonly folders: readonly string[];
+  readonly kind: "client" | "web-app";
+}
+
+/** Time after which the credential of a program ends that the daemon cannot watch. */
+const CLIENT_MS = 30 * 86_400_000;
+
+/** A credential for the folder. It ends when this process does, also when that is killed. */
+async function openClientCredential({ url, settings, folders, kind }: CredentialRequest): Promise<ClientCredential> {
+  const { token, data } = settings;
+  const http = openHttp({ url, data, ...defined({ token: token ?? undefined }) });
+  const isHere = await isOwnDaemon(url, settings);
+  const body = {
+    kind,
+    surface: "opencode",
+    folders,
+    actions: ["read", "create", "prompt", "answer", "abort", "manage", "delete", "shell"],
+    ttlMs: CLIENT_MS,
+    ...(isHere ? { pid: process.pid } : {}),
+  };
+  const { id, secret } = await http.json<CreatedToken>("/v1/tokens", { method: "POST", body });
+  const revoke = async (): Promise<void> => {
+    // The daemon may have been stopped by now; then it revokes the credential when it starts again.
+    await http.request(`/v1/tokens/${encodeURIComponent(id)}`, { method: "DELETE" }).catch(() => undefined);
+  };
+  return { secret, revoke };
+}
+
+/** Whether the daemon runs on this machine, on the data folder of these settings. */
+const isOwnDaemon = async (url: string, { data }: LoadedSettings): Promise<boolean> =>
+  (await daemonOf(data))?.url === url;
 
 interface Serving {
   readonly program: string;
   readonly api: string;
-  readonly url: string;
+  /** Guards the port, and is what the daemon is shown. */
+  readonly secret: string;
   readonly flags: Flags;
-  readonly settings: LoadedSettings;
 }
 
 const STARTED_MS = 60_000;
 
 /** Until it is interrupted: the page from OpenCode, which is kept off the network, and the API from the daemon. */
-async function serveWeb({ program, api, url, flags, settings }: Serving): Promise<void> {
+async function serveWeb({ program, api, secret, flags }: Serving): Promise<void> {
   const port = Number(flags.port ?? 0);
   if (!Number.isInteger(port) || port < 0 || port > 65_535) throw new UsageError(`--port: ${flags.port} is no port.`);
-  const { token, data } = settings;
-  const credential = await findCredential({ base: url, data, fetch, ...defined({ token: token ?? undefined }) });
   const carrier = await startCarrier(program);
   try {
-    const password = randomBytes(18).toString("base64url");
     const web = await serveWebApp({
       page: carrier,
-      api: { url: api, authorization: credential === null ? null : `Bearer ${credential}` },
-      password,
+      api: { url: api, authorization: `Bearer ${secret}` },
+      password: secret,
       port,
     });
-    const login = web.url.replace("http://", `http://opencode:${password}@`);
+    const login = web.url.replace("http://", `http://opencode:${secret}@`);
     process.stdout.write(`OpenCode's web app: ${login}\n`);
     await new Promise<void>((resolve) => {
       process.once("SIGINT", () => resolve());
@@ -122,6 +181,7 @@ async function startCarrier(program: string) {
       OPENCODE_SERVER_PASSWORD: password,
       OPENCODE_DISABLE_AUTOUPDATE: "1",
       OPENCODE_DISABLE_MODELS_FETCH: "1",
+      OPENCODE_DISABLE_PROJECT_CONFIG: "1",
       HTTP_PROXY: nowhere,
       HTTPS_PROXY: nowhere,
       NO_PROXY: "127.0.0.1,localhost",
@@ -162,6 +222,9 @@ interface Prepared {
   /** Which agent's sessions are begun; empty for the daemon's own default. */
   readonly scope: string;
   readonly more: readonly string[];
+  /** Where the program may work: the folder, and that of the session that was named. */
+  readonly folders: readonly string[];
+  readonly trusted: boolean;
 }
 
 async function prepare({ url, words, flags, settings }: Preparing): Promise<Prepared> {
@@ -175,16 +238,20 @@ async function prepare({ url, words, flags, settings }: Preparing): Promise<Prep
         "OpenCode is not installed. Its TUI comes with it: franca agents install opencode (or npm install -g opencode-ai).",
       );
     }
+    const directory = resolve(flags.dir ?? ".");
     const asked = await sessionIn(words, door);
     const started = flags.agent ?? asked.agent ?? settings.defaultAgent ?? (await door.defaultAgent());
     await settleTrust({
       door,
       agent: started ?? MOCK,
-      directory: resolve(flags.dir ?? "."),
+      directory,
       trust: flags.trust === true,
     });
     const agent = flags.agent ?? asked.agent;
-    return { program, scope: agent === null ? "" : `/@${agent}`, more: asked.words };
+    // A daemon of another machine knows nothing of the folder that the program starts in.
+    const trusted = (await isOwnDaemon(url, settings)) && (await door.trust(directory)).trusted === true;
+    const folders = [directory, ...(asked.directory === null ? [] : [asked.directory])];
+    return { program, scope: agent === null ? "" : `/@${agent}`, more: asked.words, folders, trusted };
   } finally {
     await door.close();
   }
@@ -198,16 +265,19 @@ const findOpenCode = ({ data }: LoadedSettings): string | null =>
     logger: silentLogger,
   }).find(opencode);
 
+interface NamedSession {
+  readonly agent: string | null;
+  readonly directory: string | null;
+  readonly words: readonly string[];
+}
+
 /**
  * A session that is named begins with its own agent: in an empty one the TUI would speak of the daemon's default.
  * It may be named by Franca's id or by OpenCode's.
  */
-async function sessionIn(
-  words: readonly string[],
-  door: Door,
-): Promise<{ readonly agent: string | null; readonly words: readonly string[] }> {
+async function sessionIn(words: readonly string[], door: Door): Promise<NamedSession> {
   const at = words.findIndex((word) => /^(-s|--session)(=|$)/.test(word));
-  if (at === -1) return { agent: null, words };
+  if (at === -1) return { agent: null, directory: null, words };
   const [flag = "", joined] = (words[at] ?? "").split("=", 2);
   const named = joined ?? words[at + 1];
   const found = (await door.list()).find(({ sessionId, opencodeId }) => named === sessionId || named === opencodeId);
@@ -215,7 +285,8 @@ async function sessionIn(
     throw new CommandError(`There is no session ${named ?? ""}. franca sessions list shows those there are.`);
   }
   const rest = words.slice(at + (joined === undefined ? 2 : 1));
-  return { agent: found.agent, words: [...words.slice(0, at), flag, found.opencodeId ?? found.sessionId, ...rest] };
+  const { agent, directory } = found;
+  return { agent, directory, words: [...words.slice(0, at), flag, found.opencodeId ?? found.sessionId, ...rest] };
 }
 
 /** A daemon that runs already, or a new one in the background that stays for the next time. */

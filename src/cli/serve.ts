@@ -96,11 +96,11 @@ function chooseToken({ token, host, data, store }: LoadedSettings): string | nul
 }
 
 /** The link holds a one-time code, so it is shown to a person at a terminal and never written to a log file. */
-function sayWhoMayComeIn({ url, logins }: Daemon, { token }: { token: string | null }): void {
+function sayWhoMayComeIn({ url, credentials }: Daemon, { token }: { token: string | null }): void {
   if (token === null) {
     process.stdout.write("Without a token, every program and every user of this machine can run commands here.\n");
   } else if (process.stdout.isTTY) {
-    process.stdout.write(`Open ${pageLink(url, logins.makeCode().value)}\n  (works once, for 10 minutes)\n`);
+    process.stdout.write(`Open ${pageLink(url, credentials.makeCode().code)}\n  (works once, for 10 minutes)\n`);
   }
 }
 

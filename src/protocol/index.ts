@@ -22,5 +22,6 @@ export {
 export * from "./items.ts";
 export * from "./placement.ts";
 export * from "./resources.ts";
+export * from "./tokens.ts";
 export * from "./webhooks.ts";
 export * from "./workspaces.ts";

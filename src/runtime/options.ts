@@ -9,7 +9,7 @@ import type { SessionId, TurnId } from "../protocol/ids.ts";
 import type { FileViewOptions } from "./agent/file-view.ts";
 import type { EventLog } from "./log/contract.ts";
 import type { Logger } from "./logger.ts";
-import type { ServeDelegate } from "./session/delegate-keys.ts";
+import type { ServeDelegate } from "./session/delegate-servers.ts";
 import type { System } from "./system.ts";
 
 /** Agents that run inside this process, by the name their launch gives. */

@@ -23,20 +23,20 @@ import type { Sessions } from "../runtime/session/contract.ts";
 import { keepInBounds, type RetentionPolicy } from "../runtime/session/retention.ts";
 import { openSessions } from "../runtime/session/sessions.ts";
 import { routes } from "./api/index.ts";
+import { type Credentials, openCredentials } from "./credentials/store.ts";
 import { type FollowerOptions, type Followers, openFollowers } from "./followers.ts";
 import { homeSurface } from "./home.ts";
 import { attachmentSurface } from "./hosts/attachments.ts";
 import { removeAttachments } from "./http/attachment-files.ts";
 import { isLoopback } from "./http/auth.ts";
-import { type Connections, watchConnections } from "./http/connections.ts";
+import type { Connections } from "./http/connections.ts";
 import { openHostCalls } from "./http/host-calls.ts";
-import { type Logins, openLogins } from "./http/logins.ts";
 import { proved } from "./http/proofs.ts";
 import { type ConnectionLimits, createHttpServer, type Surface } from "./http/server.ts";
-import { doorOf, serveDelegate } from "./mcp/credentials.ts";
+import { serveDelegate } from "./mcp/delegate.ts";
 import { openMetrics } from "./metrics.ts";
 import { openCodeSurface } from "./opencode/index.ts";
-import { type Address, openPlugged } from "./session-plugins.ts";
+import { type Address, openPlugged, type Plugged } from "./session-plugins.ts";
 import { version } from "./version.ts";
 
 const MAX_BODY_BYTES = 10 * 1024 * 1024;
@@ -82,6 +82,8 @@ export interface OpenRuntime extends RuntimeSettings {
   readonly token: string | false | null;
   /** Filled in by the server of these sessions. */
   readonly address?: Address;
+  /** Of the daemon that serves these sessions. */
+  readonly credentials?: Credentials;
   /** Where files that came with prompts are kept, if not in the data folder. */
   readonly attachments?: string;
   /** Private addresses that may be connected to. */
@@ -91,17 +93,15 @@ export interface OpenRuntime extends RuntimeSettings {
   readonly opencodeDeltas?: "today" | "legacy";
 }
 
-const nowhere: Address = { url: null, token: null };
+const nowhere: Address = { url: null };
 
 /** Sessions without a server: what `franca run` uses where no daemon runs. */
 export async function openRuntime(options: OpenRuntime): Promise<Sessions> {
   const { data, store, watchdogMs, passEnv, token, role, stop, logger = silentLogger } = options;
-  const { plugins: entries = [], builtin = {}, finishTodos, configFolder = process.cwd(), address = nowhere } = options;
+  const { builtin = {}, finishTodos, address = nowhere, credentials } = options;
   const attachments = options.attachments ?? (store === "memory" ? null : join(data, "attachments"));
   if (store !== "memory") openDataFolder(data);
-  const rendering = { messages: options.opencodeMessages ?? "turn", deltas: options.opencodeDeltas ?? "today" };
-  const plugged =
-    entries.length === 0 ? null : await openPlugged({ entries, base: configFolder, logger, address, rendering });
+  const plugged = await pluggedFor(options, { address, logger });
   const outputs = join(data, "outputs");
   const toolsFolder = process.env.FRANCA_TOOLS ?? join(data, "tools");
   const sessions: Sessions = await openSessions({
@@ -131,7 +131,7 @@ export async function openRuntime(options: OpenRuntime): Promise<Sessions> {
     version,
     passEnv,
     budgets: options.budgets ?? {},
-    ...defined({ serveDelegate: role === "daemon" ? serveDelegate(address) : undefined }),
+    ...defined({ serveDelegate: credentials === undefined ? undefined : serveDelegate(address, credentials) }),
     trustedFolders: options.trustedFolders ?? [],
     store: storeOf(options, address),
     toolsFolder,
@@ -149,6 +149,16 @@ export async function openRuntime(options: OpenRuntime): Promise<Sessions> {
     ...defined({ stop: stop === null ? undefined : { terminateMs: 0, killMs: stop.killMs - stop.terminateMs } }),
   });
   return plugged === null ? sessions : plugged.follow(sessions);
+}
+
+/** Null where no plugin is named. */
+async function pluggedFor(
+  { plugins: entries = [], configFolder: base = process.cwd(), ...options }: OpenRuntime,
+  { address, logger }: { readonly address: Address; readonly logger: Logger },
+): Promise<Plugged | null> {
+  if (entries.length === 0) return null;
+  const rendering = { messages: options.opencodeMessages ?? "turn", deltas: options.opencodeDeltas ?? "today" };
+  return openPlugged({ entries, base, logger, address, credentials: options.credentials ?? null, rendering });
 }
 
 function storeOf(options: OpenRuntime, address: Address): RuntimeOptions["store"] {
@@ -191,7 +201,7 @@ export interface Daemon {
   readonly url: string;
   readonly port: number;
   readonly sessions: Sessions;
-  readonly logins: Logins;
+  readonly credentials: Credentials;
   /** Nothing more is accepted, writes are finished, agents are stopped, streams end. */
   readonly close: () => Promise<void>;
 }
@@ -202,24 +212,25 @@ export async function openDaemon(options: DaemonOptions): Promise<Daemon> {
   const lock = store === "memory" ? null : lockDaemon(data);
   const stopped = new AbortController();
   const attachments = openAttachments(options);
+  const credentials = openCredentials({ folder: store === "memory" ? null : data, signal: stopped.signal });
   let sessions: Sessions | null = null;
   let followers: Followers | null = null;
   try {
-    const address: Address = { url: null, token };
-    const logins = openLogins({ folder: store === "memory" ? null : data });
+    const address: Address = { url: null };
     const listening = { port: 0, clients: () => 0 };
-    sessions = await openRuntime({ ...options, role: "daemon", stop: null, address, attachments: attachments.folder });
+    const own = { address, credentials, attachments: attachments.folder };
+    sessions = await openRuntime({ ...options, ...own, role: "daemon", stop: null });
     const runtime = sessions;
     followers = await openFollowers(options, { sessions, logger, folder: store === "memory" ? null : data });
     const { metrics, done } = openMetrics({ sessions, signal: stopped.signal, clients: () => listening.clients() });
-    const server = createHttpServer({
-      door: doorOf(options, { logins, sessions }),
+    const { server, connections } = createHttpServer({
+      door: { host, token, credentials, corsOrigins: options.corsAllowOrigin },
       context: {
         sessions,
         metrics,
         webhooks: followers.webhooks,
-        logins,
-        prove: (nonce, login) => proved({ token, nonce, login, logins, port: listening.port }),
+        credentials,
+        prove: (nonce, login) => proved({ token, nonce, login, credentials, port: listening.port }),
         attachments: attachments.folder,
         logger,
         version,
@@ -233,7 +244,6 @@ export async function openDaemon(options: DaemonOptions): Promise<Daemon> {
       surfaces: surfacesOf({ ...options, attachments: attachments.folder }),
       limits: options.connectionLimits ?? {},
     });
-    const connections = watchConnections(server);
     listening.clients = connections.count;
     const bound = await listen(server, { host, port });
     listening.port = bound.port;
@@ -246,7 +256,7 @@ export async function openDaemon(options: DaemonOptions): Promise<Daemon> {
       await closeDaemon({ server, connections, sessions, followers, stopped, background, lock, logger });
       attachments.remove();
     });
-    return { url, port: bound.port, sessions, logins, close };
+    return { url, port: bound.port, sessions, credentials, close };
   } catch (error) {
     stopped.abort();
     await followers?.close();

@@ -1,10 +1,13 @@
 /** Sessions with plugins: loaded once, asked when a turn settles, sent all events, and reported where they fail. */
 import type { Proposal } from "../core/input.ts";
 import type { OpenCodeOptions } from "../projections/opencode/index.ts";
+import { Action } from "../protocol/tokens.ts";
 import type { Logger } from "../runtime/logger.ts";
 import type { Settlement } from "../runtime/options.ts";
 import type { PluginEntry, PluginFailure, Plugins } from "../runtime/plugins/plugins.ts";
 import type { Sessions } from "../runtime/session/contract.ts";
+import type { Grant } from "./credentials/credential.ts";
+import type { Credentials } from "./credentials/store.ts";
 import { askToSettle, sendToPlugins } from "./plugin-events.ts";
 import { hooksOfSurface, needsPlaces } from "./plugin-hooks.ts";
 import { openPlaces, type Places } from "./plugin-places.ts";
@@ -20,11 +23,12 @@ export interface Plugged {
 /** Where the daemon listens, once it does. */
 export interface Address {
   url: string | null;
-  readonly token: string | null;
 }
 
 interface OpenPlugged {
   readonly address: Address;
+  /** Of the daemon; null where there is none. */
+  readonly credentials: Credentials | null;
   readonly entries: readonly PluginEntry[];
   readonly base: string;
   readonly logger: Logger;
@@ -32,7 +36,8 @@ interface OpenPlugged {
   readonly rendering: OpenCodeOptions;
 }
 
-export async function openPlugged({ entries, base, logger, address, rendering }: OpenPlugged): Promise<Plugged> {
+export async function openPlugged(options: OpenPlugged): Promise<Plugged> {
+  const { entries, base, logger, address, credentials, rendering } = options;
   // Loaded only where a plugin is named: a daemon without any does not pay for the loader.
   const { loadPlugins, noShell } = await import("../runtime/plugins/plugins.ts");
   const reporting: { sessions: Sessions | null } = { sessions: null };
@@ -44,7 +49,7 @@ export async function openPlugged({ entries, base, logger, address, rendering }:
       directory: base,
       worktree: base,
       project: { id: "franca", worktree: base },
-      client: await openClient(address),
+      client: await openClient(address, credentials),
       $: noShell,
     },
     report: (failure) => reportFailure({ failure, logger, places, sessions: reporting.sessions }),
@@ -73,8 +78,8 @@ export async function openPlugged({ entries, base, logger, address, rendering }:
   };
 }
 
-/** An OpenCode client of our own surface. It can be had only while a daemon serves that surface, and says so else. */
-async function openClient(address: Address): Promise<unknown> {
+/** An OpenCode client of our own surface, with a credential of its own. Using it throws where no daemon runs. */
+async function openClient(address: Address, credentials: Credentials | null): Promise<unknown> {
   const { createOpencodeClient } = await import("@opencode-ai/sdk/client");
   let client: ReturnType<typeof createOpencodeClient> | null = null;
   return new Proxy(
@@ -83,16 +88,29 @@ async function openClient(address: Address): Promise<unknown> {
       get(_target, name) {
         // `await` asks whether it is a promise.
         if (name === "then") return undefined;
-        if (address.url === null) throw new Error("`client` needs the daemon: start it with `franca serve`.");
+        if (address.url === null || credentials === null) {
+          throw new Error("`client` needs the daemon: start it with `franca serve`.");
+        }
         client ??= createOpencodeClient({
           baseUrl: `${address.url}/opencode`,
-          headers: address.token === null ? {} : { authorization: `Bearer ${address.token}` },
+          headers: { authorization: `Bearer ${credentials.issue(pluginGrant).secret}` },
         });
         return Reflect.get(client, name);
       },
     },
   );
 }
+
+/** What OpenCode's API offers in all folders, except configuration and what else needs the owner. */
+const pluginGrant: Grant = {
+  kind: "plugin",
+  surface: "opencode",
+  folders: null,
+  sessions: [],
+  actions: Action.options,
+  expiresAt: null,
+  process: null,
+};
 
 interface Failing {
   readonly failure: PluginFailure;

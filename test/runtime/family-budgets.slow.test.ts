@@ -21,7 +21,8 @@ afterEach(async () => {
 
 describe("a session and those that its agent has started", () => {
   const delegating: Adapter = { ...mock, capabilities: { ...mock.capabilities, mcp: true } };
-  const options = { adapters: [delegating], serveDelegate: () => ({ command: "franca", args: ["mcp"] }) };
+  const server = { command: "franca", args: ["mcp"] };
+  const options = { adapters: [delegating], serveDelegate: () => ({ server, end: () => {} }) };
 
   /** In the middle of a turn, as an agent that hands on work is. */
   async function begin(all: Sessions, budget: SessionBudget): Promise<SessionId> {

@@ -6,12 +6,17 @@ import { mkdirSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import * as z from "zod";
 import { mock } from "../../src/adapters/mock/index.ts";
 import type { Adapter } from "../../src/core/adapter.ts";
 import type { SessionId } from "../../src/protocol/ids.ts";
 import type { CreateSession } from "../../src/protocol/resources.ts";
 import type { Sessions } from "../../src/runtime/session/contract.ts";
+import { OWNER } from "../../src/server/credentials/access.ts";
+import { type Credentials, openCredentials } from "../../src/server/credentials/store.ts";
+import { callerOf } from "../../src/server/http/auth.ts";
 import { type Authority, authorityOf, openScopes } from "../../src/server/mcp/authority.ts";
+import { serveDelegate } from "../../src/server/mcp/delegate.ts";
 import type { ToolResult } from "../../src/server/mcp/result.ts";
 import { describeTools, findTool } from "../../src/server/mcp/tools.ts";
 import { open, removeFolder, session, tempFolder, until } from "../support/sessions.ts";
@@ -21,21 +26,30 @@ const agent: Adapter = { ...mock, capabilities: { ...mock.capabilities, mcp: tru
 
 let folder: string;
 let sessions: Sessions;
-const credentials = new Map<SessionId, string>();
+let credentials: Credentials;
+let over: AbortController;
+/** The secrets that agents were given, by session. */
+const secrets = new Map<SessionId, string>();
 
 beforeEach(async () => {
   folder = tempFolder();
-  credentials.clear();
+  secrets.clear();
+  over = new AbortController();
+  credentials = openCredentials({ folder: null, signal: over.signal });
+  const serve = serveDelegate({ url: null }, credentials);
   sessions = await open(null, {
     adapters: [agent, asksNobody],
-    serveDelegate: ({ id, credential }) => {
-      credentials.set(id, credential);
-      return { command: "franca", args: ["mcp"], env: { FRANCA_SESSION_CREDENTIAL: credential } };
+    serveDelegate: (id) => {
+      const made = serve(id);
+      const { env } = z.object({ env: z.record(z.string(), z.string()) }).parse(made.server);
+      secrets.set(id, env.FRANCA_SESSION_CREDENTIAL ?? "");
+      return made;
     },
   });
 });
 afterEach(async () => {
   await sessions.close();
+  over.abort();
   removeFolder(folder);
 });
 
@@ -45,13 +59,13 @@ async function parent(name: string, options: Partial<CreateSession> = {}): Promi
   await sessions.create(id, { agent: "mock", directory: folder, delegate: true, ...options });
   await sessions.prompt(id, { text: "question" });
   await until(sessions, id, { type: "question.requested" });
-  return authorityWith(credentials.get(id));
+  return authorityWith(secrets.get(id));
 }
 
-const authorityWith = (credential: string | undefined, { wantsAll = false } = {}): Authority =>
+const authorityWith = (secret: string | undefined, { wantsAll = false } = {}): Authority =>
   authorityOf({
     sessions,
-    authorization: `Bearer ${credential}`,
+    caller: callerOf(`Bearer ${secret}`, { token: "the-token", credentials }),
     wantsAll,
     scope: undefined,
     scopes: openScopes(),
@@ -164,7 +178,7 @@ test("it answers no request: there is no tool for it, and the person's rights ar
   const request = pendingQuestions[0]?.question_id;
   const answer = await call(authority, "answer", { session: "root", request, answers: [["Red"]] });
   expect(answer).toMatchObject(refused(/no such tool/));
-  expect(() => authorityWith(credentials.get(session("root")), { wantsAll: true })).toThrow(/its own sessions only/);
+  expect(() => authorityWith(secrets.get(session("root")), { wantsAll: true })).toThrow(/owner.s token/);
 });
 
 test("requests of a child surface at the root, and the answer there is the child's", async () => {
@@ -189,11 +203,11 @@ test("two levels deep and four at once, and not after the turn is over", async (
   expect(await call(authority, "ask", { agent: "mock", prompt: "echo x" })).toMatchObject(refused(/4 at once/));
   const [child] = await authority.list();
   await until(sessions, session(child?.sessionId ?? ""), { type: "permission.requested" });
-  const below = authorityWith(credentials.get(session(child?.sessionId ?? "")));
+  const below = authorityWith(secrets.get(session(child?.sessionId ?? "")));
   const second = await call(below, "ask", { agent: "mock", prompt: "echo deep" });
   expect(second).toMatchObject({ isError: false });
   const grandchild = String(second.structuredContent?.session);
-  expect(credentials.has(session(grandchild))).toBe(false);
+  expect(secrets.has(session(grandchild))).toBe(false);
   await expect(sessions.delegates.start(session(grandchild), { agent: "mock" })).rejects.toThrow(/2 levels deep/);
   await sessions.abort(session("root"), { clearQueue: true });
   for (const answer of await Promise.all(waiting)) expect(answer.isError).toBe(true);
@@ -203,18 +217,22 @@ test("two levels deep and four at once, and not after the turn is over", async (
 
 test("a credential is nobody's after its session has ended, and a session without delegation has none", async () => {
   await parent("root");
-  const credential = credentials.get(session("root")) ?? "";
-  expect(sessions.delegates.holderOf(credential)).toBe("root");
+  const secret = secrets.get(session("root")) ?? "";
+  expect(credentials.find(secret)?.credential).toMatchObject({
+    kind: "delegation",
+    surface: "mcp",
+    sessions: ["root"],
+  });
   await sessions.terminate(session("root"));
-  expect(sessions.delegates.holderOf(credential)).toBeNull();
+  expect(credentials.find(secret)).toBeNull();
   await sessions.create(session("plain"), { agent: "mock", directory: folder });
-  expect(credentials.has(session("plain"))).toBe(false);
+  expect(secrets.has(session("plain"))).toBe(false);
 });
 
 test("a client with the token and no more uses only what it has started, in no looser mode", async () => {
   const scopes = openScopes();
   const client = (scope: string): Authority =>
-    authorityOf({ sessions, authorization: undefined, wantsAll: false, scope, scopes, directory: folder });
+    authorityOf({ sessions, caller: OWNER, wantsAll: false, scope, scopes, directory: folder });
   const made = await call(client("a"), "ask", { agent: "mock", prompt: "echo hi" });
   const id = made.structuredContent?.session;
   expect(await call(client("a"), "read", { session: id })).toMatchObject({ content: [{ type: "text" }] });

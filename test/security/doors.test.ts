@@ -61,6 +61,17 @@ test("a foreign Host header is refused on loopback, whatever the token", async (
   for (const host of [`localhost:${port}`, `127.0.0.1:${port}`, `[::1]:${port}`, "franca.localhost"]) {
     expect((await rawRequest(`${url}/v1/sessions`, { headers: { host, authorization } })).status).toBe(200);
   }
+  for (const host of [
+    "127.0.0.1:evil.com",
+    "[::1]evil.com",
+    "[::1",
+    "localhost:",
+    "127.0.0.1:1:2",
+    "127.0.0.1 evil.com",
+  ]) {
+    const { status, body } = await rawRequest(`${url}/v1/sessions`, { headers: { host, authorization } });
+    expect([host, status, codeOf(body)]).toEqual([host, 403, "host_not_allowed"]);
+  }
   expect(isLoopback("127.evil.example")).toBe(false);
   expect(isLoopback("localhost.evil.example")).toBe(false);
 });

@@ -8,8 +8,8 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { ensureToken, openDataFolder } from "../../src/runtime/data-folder.ts";
 import { connect, ImpostorError } from "../../src/sdk/index.ts";
+import { openCredentials } from "../../src/server/credentials/store.ts";
 import { proofOf } from "../../src/server/http/auth.ts";
-import { openLogins } from "../../src/server/http/logins.ts";
 import { franca, serve, startDaemon } from "../support/daemon.ts";
 import { temporaryFolder } from "../support/folders.ts";
 
@@ -155,27 +155,30 @@ test("a page logs in once with a code, gets a credential that is not the token, 
   expect((await asPage()).status).toBe(200);
   expect((await login(code)).status).toBe(401);
   expect((await login("guessed")).status).toBe(401);
-  expect(readFileSync(join(data, "page-logins.json"), "utf8")).not.toContain(credential);
-  expect(rights(join(data, "page-logins.json"))).toBe(0o600);
+  expect(readFileSync(join(data, "credentials.json"), "utf8")).not.toContain(credential);
+  expect(rights(join(data, "credentials.json"))).toBe(0o600);
   const unused = await client.makeLoginCode();
   await client.revokeLogins();
   expect((await asPage()).status).toBe(401);
   expect((await login(unused.code)).status).toBe(401);
-  expect(existsSync(join(data, "page-logins.json"))).toBe(false);
+  expect(existsSync(join(data, "credentials.json"))).toBe(false);
 });
 
 test("codes end after ten minutes, credentials after thirty days, and both survive nothing but that and a restart", () => {
   const folder = temporaryFolder();
   let time = 0;
-  const logins = openLogins({ folder, now: () => time });
-  const late = logins.makeCode().value;
+  const over = new AbortController();
+  onTestFinished(() => over.abort());
+  const open = () => openCredentials({ folder, now: () => time, signal: over.signal });
+  const credentials = open();
+  const late = credentials.makeCode().code;
   time += 10 * 60_000;
-  expect(() => logins.exchange(late)).toThrow(/franca open/);
-  const { value } = logins.exchange(logins.makeCode().value);
-  const restarted = openLogins({ folder, now: () => time });
-  expect(restarted.accepts(value)).toBe(true);
+  expect(() => credentials.exchange(late)).toThrow(/franca open/);
+  const { secret } = credentials.exchange(credentials.makeCode().code);
+  const restarted = open();
+  expect(restarted.find(secret)?.credential.kind).toBe("page");
   time += 30 * 86_400_000;
-  expect(restarted.accepts(value)).toBe(false);
+  expect(restarted.find(secret)).toBeNull();
 });
 
 test("the link with a code is for terminals only", async () => {

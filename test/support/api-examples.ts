@@ -125,6 +125,9 @@ export async function recordExamples(): Promise<RecordedExamples> {
   const made = await record({ id: "makeLoginCode" });
   const code = typeof made === "object" && made !== null && "code" in made ? String(made.code) : "";
   await record({ id: "login", body: { code } });
+  const grant = { surface: "v1", folders: ["/home/me/project"], actions: ["read", "prompt"], ttlMs: 86_400_000 };
+  await record({ id: "createToken", body: grant });
+  await record({ id: "listTokens" });
   await record({ id: "health", query: "?nonce=0123456789abcdef" });
 
   const problems: readonly [string, string, object | undefined, Record<string, string>?][] = [
@@ -183,7 +186,8 @@ const FIXED: readonly [RegExp, string][] = [
   [/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, "1c5d5f0e-52a3-4b52-9c3c-0d7b9b1e6a11"],
   [/"path":"[^"]*\/franca-worktrees-[^/"]+\//g, '"path":"/home/me/.local/share/franca-worktrees/'],
   [/"base":"[0-9a-f]{40}"/g, `"base":"${"1c5d5f0e52".repeat(4)}"`],
-  [/"(code|credential)":"[\w-]{20,}"/g, '"$1":"Q2hhbmdlIG1lLCBJIGFtIGFuIGV4YW1wbGU"'],
+  [/"id":"[\w-]{43}"/g, '"id":"6Xh2pQm0Kc4vT9sRwB1nYzEaLd7uFgJi3oVtHqCxPkM"'],
+  [/"(code|credential|secret)":"[\w-]{20,}"/g, '"$1":"Q2hhbmdlIG1lLCBJIGFtIGFuIGV4YW1wbGU"'],
   [/"port":\d+,"proof":"[0-9a-f]{64}"/g, `"port":7717,"proof":"${"5e".repeat(32)}"`],
   [/"(opencodeId)":"ses_\w+"/g, '"$1":"ses_3f6b8c1d2ffeXk2mZb9QwLr4Ty"'],
   [/"nextCursor":"[^"]+"/g, '"nextCursor":"MjAyNi0xMS0xNg"'],

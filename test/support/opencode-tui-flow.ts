@@ -3,7 +3,8 @@
  * Screens are kept in test-output/opencode-tui.
  */
 import { test } from "vitest";
-import { startDaemon, type TestDaemon } from "./daemon.ts";
+import { clientOf, startGuarded } from "./credentials.ts";
+import type { TestDaemon } from "./daemon.ts";
 import { openCodeApi } from "./opencode-client.ts";
 import { missing, openTui, program, submit } from "./opencode-tui.ts";
 import { describeNeeding } from "./requires.ts";
@@ -17,10 +18,12 @@ export const describeTui = (): void =>
     test("draws a turn, dialogs, an abort, a compaction, other sessions, and what waits for a late client", {
       timeout: FLOW_MS,
     }, async () => {
-      const daemon = await startDaemon();
-      const terminal = openTui({ program, url: daemon.url, directory: daemon.directory });
+      const daemon = await startGuarded();
+      // As `franca opencode` starts it: with a credential for the folder, not with the token.
+      const { secret } = await daemon.issue(clientOf(daemon.directory));
+      const terminal = openTui({ program, url: daemon.url, directory: daemon.directory, token: secret });
       // It starts while the other one works, and is looked at in the end.
-      const late = await attachLate(daemon);
+      const late = await attachLate(daemon, secret);
       await terminal.shows(/Default model/, { withinMs: START_MS });
       await drawTurn(terminal);
       await answerPermissions(terminal);
@@ -33,11 +36,11 @@ export const describeTui = (): void =>
   });
 
 /** On a session in which a permission waits already: OpenCode's own server would not tell of it. */
-async function attachLate({ url, directory }: TestDaemon): Promise<Terminal> {
-  const api = openCodeApi(`${url}/opencode`, { directory });
+async function attachLate({ url, directory }: TestDaemon, secret: string): Promise<Terminal> {
+  const api = openCodeApi(`${url}/opencode`, { directory, headers: { authorization: `Bearer ${secret}` } });
   const { body: session } = await api.post("/session", { title: "Waiting" });
   await api.post(`/session/${session.id}/prompt_async`, { parts: [{ type: "text", text: "permission" }] });
-  return openTui({ program, url, directory, more: ["-s", session.id] });
+  return openTui({ program, url, directory, more: ["-s", session.id], token: secret });
 }
 
 async function drawTurn(terminal: Terminal): Promise<void> {

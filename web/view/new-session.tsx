@@ -178,10 +178,6 @@ function Folder({ folder }: { readonly folder: Signal<string> }) {
   useSignalEffect(() => {
     if (link.value.state === "live") void check(folder.value);
   });
-  const trust = async (): Promise<void> => {
-    await attempt(() => daemon().addTrust(folder.value.trim()));
-    await check(folder.value);
-  };
   const known = [...new Set(allRows.value.map(({ directory }) => directory))].slice(0, 20);
   return (
     <>
@@ -210,11 +206,7 @@ function Folder({ folder }: { readonly folder: Signal<string> }) {
               ? "Trusted: its settings and hooks are used."
               : "Not trusted: its hooks and MCP servers stay off."}
           </span>
-          {!trusted.value && (
-            <button type="button" class="btn" onClick={() => void trust()}>
-              Trust this folder
-            </button>
-          )}
+          {!trusted.value && <code>franca trust add {folder.value.trim()}</code>}
         </p>
       )}
     </>

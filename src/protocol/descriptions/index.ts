@@ -4,6 +4,7 @@ import { eventFields, eventTypes } from "./events.ts";
 import type { Descriptions } from "./fields.ts";
 import { itemTypes } from "./items.ts";
 import { resourceTypes } from "./resources.ts";
+import { tokenTypes } from "./tokens.ts";
 import { webhookTypes } from "./webhooks.ts";
 import { workspaceTypes } from "./workspaces.ts";
 
@@ -13,6 +14,7 @@ export const descriptions: Descriptions = {
   ...eventTypes,
   ...itemTypes,
   ...resourceTypes,
+  ...tokenTypes,
   ...webhookTypes,
   ...workspaceTypes,
   ...adoptionTypes,

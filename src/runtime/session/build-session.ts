@@ -84,7 +84,7 @@ export function buildOpenSession(runtime: Runtime, options: BuildOptions): OpenS
     idleWaiters: [],
     ending: false,
     revoke: () => {
-      runtime.delegateKeys.revoke(id);
+      runtime.delegateServers.end(id);
       runtime.delegateWork.end(id);
     },
     closed: false,

@@ -115,8 +115,6 @@ export type DelegateRequest = Pick<CreateSession, "agent" | "model" | "permissio
 
 /** Sessions that agents start, by what is stored of the session that starts them. */
 export interface Delegates {
-  /** Whose credential this is; null for anything else. */
-  holderOf(credential: string): SessionId | null;
   /** Starts a session below another one. Throws for what that one may not do. */
   start(parent: SessionId, asked: DelegateRequest): Promise<SessionId>;
   /** Throws unless the session is a descendant, with no more rights than its parent has now. */

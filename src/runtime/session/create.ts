@@ -59,7 +59,7 @@ export function checkAgent(runtime: Runtime, asked: CreateSession & { readonly d
   const adapter = adapterOf(runtime, asked.agent);
   checkDirectory(asked.directory);
   checkOptions(adapter, asked);
-  if (isDelegating(asked) && !runtime.delegateKeys.canServe) {
+  if (isDelegating(asked) && !runtime.delegateServers.canServe) {
     throw new ApiError("not_supported", "A session that asks other agents needs a daemon: franca daemon start");
   }
   checkInstalled(runtime, adapter);

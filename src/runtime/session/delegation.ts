@@ -27,7 +27,6 @@ const PAGE = 1_000;
 
 export function delegates(table: OpenSessions): Pick<Sessions, "delegates"> {
   const own: Delegates = {
-    holderOf: table.runtime.delegateKeys.holderOf,
     start: (parent, asked) => start(table, parent, asked),
     async check(parent, child) {
       if (!(await isDescendant(table, parent, child))) throw unknown(child);

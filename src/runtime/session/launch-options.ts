@@ -15,15 +15,15 @@ export const isDelegating = ({ delegate = false }: Pick<CreateSession, "delegate
 
 /** All MCP servers of a session: those it was created with, and our own where its agent may ask other agents. */
 export function serversOf(
-  { delegateKeys }: Pick<Runtime, "delegateKeys">,
+  { delegateServers }: Pick<Runtime, "delegateServers">,
   { id, create }: { readonly id: SessionId; readonly create: CreateSession },
 ): LaunchOptions["mcp"] {
-  const own = isDelegating(create) ? delegateKeys.serverOf(id) : null;
+  const own = isDelegating(create) ? delegateServers.serverOf(id) : null;
   return { ...mcpOf(create.mcp), ...(own === null ? {} : { [DELEGATE_SERVER]: own }) };
 }
 
 export function launchOptions(
-  { binaries, trust, keys, delegateKeys }: Runtime,
+  { binaries, trust, keys, delegateServers }: Runtime,
   open: OpenSession,
   prompt: Prompt | null,
 ): LaunchOptions {
@@ -48,7 +48,7 @@ export function launchOptions(
     permission_mode: create.permissionMode ?? "default",
     permission_rules: create.permissionRules ?? [],
     system_prompt: create.systemPrompt ?? null,
-    mcp: serversOf({ delegateKeys }, { id: open.id, create }),
+    mcp: serversOf({ delegateServers }, { id: open.id, create }),
     env: { ...create.env, ...keys.of(open.id) },
     binary: binaries.find(adapter),
     prompt,

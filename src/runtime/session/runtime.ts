@@ -23,7 +23,7 @@ import { realSystem, type System } from "../system.ts";
 import { openTrust, type Trust } from "../trust.ts";
 import { openUsage, type UsageReader } from "../usage.ts";
 import { openWorktreeRegistry, type WorktreeRegistry } from "../workspace/registry.ts";
-import { type DelegateKeys, openDelegateKeys } from "./delegate-keys.ts";
+import { type DelegateServers, openDelegateServers } from "./delegate-servers.ts";
 import { type DelegateWork, openDelegateWork } from "./delegate-work.ts";
 import { type Families, openFamilies } from "./families.ts";
 import { type KeyRing, openKeyRing } from "./keys.ts";
@@ -46,7 +46,7 @@ export interface Runtime {
   readonly trust: Trust;
   readonly worktrees: WorktreeRegistry;
   readonly keys: KeyRing;
-  readonly delegateKeys: DelegateKeys;
+  readonly delegateServers: DelegateServers;
   readonly delegateWork: DelegateWork;
   /** Set when the sessions are open: a relayed request was answered. */
   answerRelay: (answer: RelayAnswer) => void;
@@ -115,7 +115,7 @@ export async function startRuntime(options: RuntimeOptions): Promise<Runtime> {
     }),
     worktrees,
     keys: openKeyRing(),
-    delegateKeys: openDelegateKeys(options.serveDelegate ?? null),
+    delegateServers: openDelegateServers(options.serveDelegate ?? null),
     delegateWork: openDelegateWork(),
     answerRelay: () => {},
     models: openModels({ binaries, directory, logger }),

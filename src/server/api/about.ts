@@ -56,6 +56,7 @@ function storageOf({ storageFailure, salvaged }: Sessions): Pick<Health, "storag
 const metrics = defineRoute({
   method: "get",
   path: "/metrics",
+  access: { surface: "v1", action: "read", everywhere: true },
   doc: {
     id: "metrics",
     tag: "Daemon",
@@ -78,6 +79,7 @@ const MOST_MINUTES = 14 * 60;
 const usage = defineRoute({
   method: "get",
   path: "/v1/usage",
+  access: { surface: "v1", action: "read", everywhere: true },
   doc: {
     id: "usage",
     tag: "Daemon",

@@ -6,6 +6,7 @@ import { defineRoute, empty, json, type Route } from "../http/route.ts";
 const list = defineRoute({
   method: "get",
   path: "/v1/agents",
+  access: "read",
   doc: {
     id: "listAgents",
     tag: "Agents",
@@ -21,6 +22,7 @@ const list = defineRoute({
 const models = defineRoute({
   method: "get",
   path: "/v1/agents/{agent}/models",
+  access: "read",
   doc: {
     id: "listModels",
     tag: "Agents",
@@ -36,6 +38,7 @@ const models = defineRoute({
 const modes = defineRoute({
   method: "get",
   path: "/v1/agents/{agent}/modes",
+  access: "read",
   doc: {
     id: "listModes",
     tag: "Agents",

@@ -36,6 +36,7 @@ const lastEventId = {
 const listEvents = defineRoute({
   method: "get",
   path: "/v1/sessions/{id}/events",
+  access: "read",
   doc: {
     id: "listEvents",
     tag: "Events",
@@ -55,6 +56,7 @@ const listEvents = defineRoute({
 const followSession = defineRoute({
   method: "get",
   path: "/v1/sessions/{id}/events/sse",
+  access: "read",
   doc: {
     id: "followEvents",
     tag: "Events",
@@ -102,6 +104,7 @@ async function lostBefore(
 const followAll = defineRoute({
   method: "get",
   path: "/v1/events/sse",
+  access: "read",
   doc: {
     id: "followAllEvents",
     tag: "Events",
@@ -142,6 +145,7 @@ const followAll = defineRoute({
 const listNative = defineRoute({
   method: "get",
   path: "/v1/sessions/{id}/native",
+  access: "read",
   doc: {
     id: "listNative",
     tag: "Events",

@@ -9,6 +9,7 @@ import { hostRoutes } from "./hosts.ts";
 import { keyRoutes } from "./keys.ts";
 import { loginRoutes } from "./logins.ts";
 import { sessionRoutes } from "./sessions.ts";
+import { tokenRoutes } from "./tokens.ts";
 import { trustRoutes } from "./trust.ts";
 import { turnRoutes } from "./turns.ts";
 import { webhookRoutes } from "./webhooks.ts";
@@ -17,6 +18,7 @@ import { worktreeRoutes } from "./worktrees.ts";
 const openapi = defineRoute({
   method: "get",
   path: "/openapi.json",
+  access: "read",
   doc: {
     id: "openapi",
     tag: "Daemon",
@@ -44,6 +46,7 @@ export const routes: readonly Route[] = [
   ...adoptionRoutes,
   ...webhookRoutes,
   ...loginRoutes,
+  ...tokenRoutes,
   ...mcpRoutes,
   ...aboutRoutes,
   openapi,

@@ -17,9 +17,9 @@ const login = defineRoute({
   },
   body: LoginRequest,
   answer: "LoginCredential",
-  handle: async ({ logins, body: { code } }) => {
-    const { value, expiresAt } = logins.exchange(code);
-    return json({ credential: value, expiresAt });
+  handle: async ({ credentials, body: { code } }) => {
+    const { secret, credential } = credentials.exchange(code);
+    return json({ credential: secret, expiresAt: timeText(credential.expiresAt ?? 0) });
   },
 });
 
@@ -35,9 +35,9 @@ const makeCode = defineRoute({
     answers: "json",
   },
   answer: "LoginCode",
-  handle: async ({ logins }) => {
-    const { value, expiresAt } = logins.makeCode();
-    return json({ code: value, expiresAt });
+  handle: async ({ credentials }) => {
+    const { code, expiresAt } = credentials.makeCode();
+    return json({ code, expiresAt: timeText(expiresAt) });
   },
 });
 
@@ -52,10 +52,12 @@ const revoke = defineRoute({
     errors: [],
     answers: "empty",
   },
-  handle: async ({ logins }) => {
-    logins.revoke();
+  handle: async ({ credentials }) => {
+    credentials.revokeLogins();
     return empty();
   },
 });
+
+const timeText = (time: number): string => new Date(time).toISOString();
 
 export const loginRoutes: readonly Route[] = [login, makeCode, revoke];

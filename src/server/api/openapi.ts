@@ -32,6 +32,7 @@ const TAGS: Readonly<Record<string, string>> = {
   MCP: "Franca as a server of the Model Context Protocol.",
   Trust: "Folders whose settings, hooks, plugins and MCP servers agents may use.",
   Webhooks: "URLs that are called when a turn ends, when somebody is asked, and so on.",
+  Tokens: "Credentials of clients other than the owner: what each may do, where, and for how long.",
   Daemon: "The daemon itself: health, metrics, logins of web pages.",
 };
 
@@ -44,6 +45,7 @@ const PATH: Readonly<Record<string, string>> = {
   promptId: "`prompt_id` of the prompt, as in the session's `queue`.",
   questionId: "`question_id` of the request.",
   name: "The webhook's name.",
+  token: "The credential's id, as `GET /v1/tokens` lists it.",
 };
 
 export function openApiDocument({ routes, version }: { routes: readonly Route[]; version: string }): Json {
@@ -57,7 +59,7 @@ export function openApiDocument({ routes, version }: { routes: readonly Route[];
       description:
         "One event language and one exact turn lifecycle for every coding agent. Bodies of resources are camelCase, " +
         "events are snake_case, times are RFC 3339 in UTC with milliseconds. Errors are application/problem+json with a " +
-        "stable `code`. Every operation but `health` and `login` needs the daemon's token.",
+        "stable `code`. Every operation but `health` and `login` needs the owner's token, or a credential that allows it.",
       license: { name: "Apache-2.0", identifier: "Apache-2.0" },
     },
     servers: [{ url: "http://127.0.0.1:7717", description: "The daemon on this machine" }],
@@ -67,8 +69,12 @@ export function openApiDocument({ routes, version }: { routes: readonly Route[];
     components: {
       schemas: usedSchemas(paths),
       securitySchemes: {
-        bearer: { type: "http", scheme: "bearer", description: "The token, or the credential of a web page." },
-        basic: { type: "http", scheme: "basic", description: "Any user name; the token is the password." },
+        bearer: { type: "http", scheme: "bearer", description: "The owner's token, or a credential with limits." },
+        basic: {
+          type: "http",
+          scheme: "basic",
+          description: "Any user name; the token or credential is the password.",
+        },
       },
     },
   };
@@ -123,7 +129,7 @@ function operation(route: Route): Json {
     operationId: doc.id,
     tags: [doc.tag],
     summary: doc.summary,
-    description: doc.description,
+    description: `${doc.description}${needed(route)}`,
     ...(doc.open === true ? { security: [] } : {}),
     parameters: parameters(route),
     ...(body === null
@@ -137,6 +143,10 @@ function operation(route: Route): Json {
     responses: { ...success(route), ...failures(doc.errors, { takesBody: body !== null }) },
   };
 }
+
+/** What a credential needs for it; nothing where no credential is enough. */
+const needed = ({ access }: Route): string =>
+  access === null ? "" : ` A credential needs the surface \`${access.surface}\` and the action \`${access.action}\`.`;
 
 function parameters({ path, query, doc }: Route): Json[] {
   const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({

@@ -22,6 +22,7 @@ const named = <Session extends SessionSummary>(session: Session): Session => ({
 const create = defineRoute({
   method: "post",
   path: "/v1/sessions/{id}",
+  access: "create",
   doc: {
     id: "createSession",
     tag: "Sessions",
@@ -43,6 +44,7 @@ const create = defineRoute({
 const createAny = defineRoute({
   method: "post",
   path: "/v1/sessions",
+  access: "create",
   doc: {
     id: "createAnySession",
     tag: "Sessions",
@@ -67,6 +69,7 @@ const createAny = defineRoute({
 const list = defineRoute({
   method: "get",
   path: "/v1/sessions",
+  access: "read",
   doc: {
     id: "listSessions",
     tag: "Sessions",
@@ -93,6 +96,7 @@ const list = defineRoute({
 const get = defineRoute({
   method: "get",
   path: "/v1/sessions/{id}",
+  access: "read",
   doc: {
     id: "getSession",
     tag: "Sessions",
@@ -122,6 +126,7 @@ const get = defineRoute({
 const update = defineRoute({
   method: "patch",
   path: "/v1/sessions/{id}",
+  access: "manage",
   doc: {
     id: "updateSession",
     tag: "Sessions",
@@ -141,6 +146,7 @@ const update = defineRoute({
 const remove = defineRoute({
   method: "delete",
   path: "/v1/sessions/{id}",
+  access: "delete",
   doc: {
     id: "deleteSession",
     tag: "Sessions",
@@ -164,6 +170,7 @@ const remove = defineRoute({
 const terminate = defineRoute({
   method: "post",
   path: "/v1/sessions/{id}/terminate",
+  access: "delete",
   doc: {
     id: "terminateSession",
     tag: "Sessions",
@@ -182,6 +189,7 @@ const terminate = defineRoute({
 const fork = defineRoute({
   method: "post",
   path: "/v1/sessions/{id}/fork",
+  access: "create",
   doc: {
     id: "forkSession",
     tag: "Sessions",
@@ -203,6 +211,7 @@ const fork = defineRoute({
 const compact = defineRoute({
   method: "post",
   path: "/v1/sessions/{id}/compact",
+  access: "prompt",
   doc: {
     id: "compactSession",
     tag: "Sessions",
@@ -220,6 +229,7 @@ const compact = defineRoute({
 const stopContinuing = defineRoute({
   method: "post",
   path: "/v1/sessions/{id}/stop-continuing",
+  access: "abort",
   doc: {
     id: "stopContinuing",
     tag: "Sessions",

@@ -7,6 +7,7 @@ import { defineRoute, empty, json, type Route } from "../http/route.ts";
 const list = defineRoute({
   method: "get",
   path: "/v1/trust",
+  access: "read",
   doc: {
     id: "listTrust",
     tag: "Trust",

@@ -33,6 +33,7 @@ const waitingHeader = {
 const send = defineRoute({
   method: "post",
   path: "/v1/sessions/{id}/messages",
+  access: "prompt",
   doc: {
     id: "sendMessage",
     tag: "Turns",
@@ -56,6 +57,7 @@ const send = defineRoute({
 const sendAndStream = defineRoute({
   method: "post",
   path: "/v1/sessions/{id}/messages/stream",
+  access: "prompt",
   doc: {
     id: "streamMessage",
     tag: "Turns",
@@ -79,6 +81,7 @@ const sendAndStream = defineRoute({
 const abort = defineRoute({
   method: "post",
   path: "/v1/sessions/{id}/abort",
+  access: "abort",
   doc: {
     id: "abortSession",
     tag: "Turns",
@@ -101,6 +104,7 @@ const abort = defineRoute({
 const dropQueued = defineRoute({
   method: "delete",
   path: "/v1/sessions/{id}/queue/{promptId}",
+  access: "abort",
   doc: {
     id: "dropQueuedPrompt",
     tag: "Turns",
@@ -119,6 +123,7 @@ const dropQueued = defineRoute({
 const replyPermission = defineRoute({
   method: "post",
   path: "/v1/sessions/{id}/permissions/{permissionId}/reply",
+  access: "answer",
   doc: {
     id: "replyPermission",
     tag: "Requests",
@@ -141,6 +146,7 @@ const replyPermission = defineRoute({
 const replyQuestion = defineRoute({
   method: "post",
   path: "/v1/sessions/{id}/questions/{questionId}/reply",
+  access: "answer",
   doc: {
     id: "replyQuestion",
     tag: "Requests",
@@ -160,6 +166,7 @@ const replyQuestion = defineRoute({
 const rejectQuestion = defineRoute({
   method: "post",
   path: "/v1/sessions/{id}/questions/{questionId}/reject",
+  access: "answer",
   doc: {
     id: "rejectQuestion",
     tag: "Requests",

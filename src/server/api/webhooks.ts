@@ -12,6 +12,7 @@ const nameOf = ({ params }: { readonly params: Readonly<Record<string, string>> 
 const list = defineRoute({
   method: "get",
   path: "/v1/webhooks",
+  access: { surface: "v1", action: "read", everywhere: true },
   doc: {
     id: "listWebhooks",
     tag: "Webhooks",
@@ -66,6 +67,7 @@ const remove = defineRoute({
 const deadLetters = defineRoute({
   method: "get",
   path: "/v1/webhooks/{name}/dead-letters",
+  access: { surface: "v1", action: "read", everywhere: true },
   doc: {
     id: "listDeadLetters",
     tag: "Webhooks",

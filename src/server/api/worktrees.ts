@@ -5,6 +5,7 @@ import { defineRoute, json, type Route, sessionOf } from "../http/route.ts";
 const diff = defineRoute({
   method: "get",
   path: "/v1/sessions/{id}/diff",
+  access: "read",
   doc: {
     id: "diffSession",
     tag: "Sessions",
@@ -22,6 +23,7 @@ const diff = defineRoute({
 const list = defineRoute({
   method: "get",
   path: "/v1/worktrees",
+  access: "read",
   doc: {
     id: "listWorktrees",
     tag: "Sessions",
@@ -37,6 +39,7 @@ const list = defineRoute({
 const remove = defineRoute({
   method: "delete",
   path: "/v1/worktrees/{id}",
+  access: "delete",
   doc: {
     id: "removeWorktree",
     tag: "Sessions",

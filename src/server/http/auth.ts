@@ -1,8 +1,10 @@
-/** Who may speak to the daemon: the token, the Host header on loopback, and which pages of a browser. */
+/** Checks before a request reaches its route: token or credential, Host header on loopback, origin of the page. */
 import { createHash, createHmac, timingSafeEqual } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 import { isIP } from "node:net";
 import { ApiError } from "../../protocol/errors.ts";
+import { type Caller, OWNER } from "../credentials/access.ts";
+import type { Credentials } from "../credentials/store.ts";
 
 /** Constant in time whatever is given: both sides are hashed to one length before they are compared. */
 export function tokenMatches(given: string, { token }: { token: string }): boolean {
@@ -23,12 +25,14 @@ export function tokenOf(authorization: string | undefined): string | null {
 }
 
 export interface TokenCheck {
-  readonly token: string;
-  /** Page credentials count as well. */
-  readonly accepts: (credential: string) => boolean;
+  /** Null: the daemon runs without a token, and every client counts as the owner. */
+  readonly token: string | null;
+  readonly credentials: Pick<Credentials, "find">;
 }
 
-export function checkToken(authorization: string | undefined, { token, accepts }: TokenCheck): void {
+/** Returns who sends a request. Throws unless it shows the token or a valid credential. */
+export function callerOf(authorization: string | undefined, { token, credentials }: TokenCheck): Caller {
+  if (token === null) return OWNER;
   const given = tokenOf(authorization);
   if (given === null) {
     throw new ApiError(
@@ -36,7 +40,9 @@ export function checkToken(authorization: string | undefined, { token, accepts }
       "This daemon needs its token: send `Authorization: Bearer <token>` (`franca token` prints it).",
     );
   }
-  if (tokenMatches(given, { token }) || accepts(given)) return;
+  if (tokenMatches(given, { token })) return OWNER;
+  const found = credentials.find(given);
+  if (found !== null) return { type: "limited", ...found };
   throw new ApiError("token_invalid", "The token is not this daemon's: `franca token` prints the right one.");
 }
 
@@ -67,18 +73,17 @@ export function isLoopback(host: string): boolean {
   return name === "localhost" || name.endsWith(".localhost");
 }
 
-/** A page of somebody else's whose name was bound to 127.0.0.1 still sends its own name as Host. */
+/** A name or an address, then a port; nothing else may follow either. */
+const HOST = /^(\[[\da-f:.]+\]|[^:[\]\s]+)(?::\d{1,5})?$/i;
+
+/** A page of another site whose name resolves to 127.0.0.1 still sends its own name as Host. */
 export function checkHost(host: string | undefined): void {
-  if (host !== undefined && isLoopback(hostName(host))) return;
+  const [, name] = HOST.exec(host ?? "") ?? [];
+  if (name !== undefined && isLoopback(name)) return;
   throw new ApiError(
     "host_not_allowed",
     `The Host header ${JSON.stringify(host ?? "")} is not a name of this machine's loopback; use 127.0.0.1 or localhost.`,
   );
-}
-
-/** Without the port. */
-function hostName(host: string): string {
-  return host.startsWith("[") ? host.slice(0, host.indexOf("]") + 1) : (host.split(":")[0] ?? "");
 }
 
 /** `*` opens the daemon to every origin. An opaque origin (`null`) is nobody's, so it is never let in. */

@@ -8,19 +8,21 @@ import type * as z from "zod";
 import type { ErrorCode } from "../../protocol/errors.ts";
 import { type SessionId, sessionId } from "../../protocol/ids.ts";
 import type * as protocol from "../../protocol/index.ts";
+import type { Action } from "../../protocol/tokens.ts";
 import type { Logger } from "../../runtime/logger.ts";
 import type { Sessions } from "../../runtime/session/contract.ts";
 import type { Webhooks } from "../../runtime/webhooks/webhooks.ts";
+import type { Caller, LimitedAccess } from "../credentials/access.ts";
+import type { Credentials } from "../credentials/store.ts";
 import type { Metrics } from "../metrics.ts";
 import type { HostCalls } from "./host-calls.ts";
-import type { Logins } from "./logins.ts";
 
 /** What every route may use. */
 export interface ServerContext {
   readonly sessions: Sessions;
   readonly metrics: Metrics;
   readonly webhooks: Webhooks;
-  readonly logins: Logins;
+  readonly credentials: Credentials;
   /** What shows a client that this daemon knows the token, and a page that it knows its credential; null if not. */
   readonly prove: (nonce: string, login?: string) => Proofs;
   /** Calls between the hosts that share the log; null where it is this machine's alone. */
@@ -47,6 +49,7 @@ export interface Proofs {
 }
 
 export interface Call<Query, Body> extends ServerContext {
+  readonly caller: Caller;
   readonly params: Readonly<Record<string, string>>;
   readonly query: Query;
   readonly body: Body;
@@ -91,6 +94,8 @@ export interface Route {
   readonly method: Method;
   /** As in OpenAPI: `/v1/sessions/{id}`. */
   readonly path: string;
+  /** What a credential needs to use it; null: only the owner may. */
+  readonly access: LimitedAccess | null;
   readonly doc: RouteDoc;
   readonly query: z.ZodObject | null;
   readonly body: z.ZodType | null;
@@ -103,6 +108,8 @@ export interface Route {
 export interface RouteDefinition<Query extends z.ZodObject, Body extends z.ZodType> {
   readonly method: Method;
   readonly path: string;
+  /** The action that a credential needs, on the surface `v1` unless another is named. Absent: only the owner may. */
+  readonly access?: Action | LimitedAccess;
   readonly doc: RouteDoc;
   readonly query?: Query;
   readonly body?: Body;
@@ -120,7 +127,11 @@ export function defineRoute<Query extends z.ZodObject, Body extends z.ZodType>(
 ): Route;
 export function defineRoute(definition: RouteDefinition<z.ZodObject, z.ZodType>): Route {
   const { method, path, doc, query = null, body = null, answer = null, bodyOptional = false, handle } = definition;
-  return { method, path, doc, query, body, answer, bodyOptional, handle };
+  return { method, path, access: accessOf(definition), doc, query, body, answer, bodyOptional, handle };
+}
+
+function accessOf({ access }: Pick<RouteDefinition<z.ZodObject, z.ZodType>, "access">): LimitedAccess | null {
+  return typeof access === "string" ? { surface: "v1", action: access } : (access ?? null);
 }
 
 /** `{name}` is OpenAPI's spelling, `:name` the router's. */

@@ -4,6 +4,7 @@
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { ApiError } from "../../protocol/errors.ts";
+import type { Access, Caller } from "../credentials/access.ts";
 import type { Reply } from "./reply.ts";
 import { decoded } from "./request.ts";
 
@@ -20,11 +21,16 @@ export interface Exchange {
   readonly params: Readonly<Record<string, string>>;
 }
 
-export type Handler = (exchange: Exchange) => Reply | Promise<Reply>;
+/** A request whose sender is known and may use its route. */
+export interface AdmittedExchange extends Exchange {
+  readonly caller: Caller;
+}
+
+export type Handler = (exchange: AdmittedExchange) => Reply | Promise<Reply>;
 
 export interface Router {
-  /** A null method is any. */
-  readonly add: (method: string | null, path: string, handler: Handler) => void;
+  /** A null method is any. Without `access` the route is for the owner alone. */
+  readonly add: (method: string | null, path: string, handler: Handler, access?: Access) => void;
   readonly find: (method: string, path: string) => Found | null;
 }
 
@@ -32,6 +38,7 @@ export interface Found {
   readonly route: string;
   readonly params: Readonly<Record<string, string>>;
   readonly handler: Handler;
+  readonly access: Access;
 }
 
 interface Segment {
@@ -49,6 +56,7 @@ interface Entry {
   /** Ends in `*`. */
   readonly isOpen: boolean;
   readonly handler: Handler;
+  readonly access: Access;
 }
 
 export function createRouter(): Router {
@@ -57,12 +65,12 @@ export function createRouter(): Router {
   const open: Entry[] = [];
   let count = 0;
   return {
-    add(method, path, handler) {
+    add(method, path, handler, access = "owner") {
       count += 1;
       const parts = path.split("/").slice(1);
       const isOpen = parts.at(-1) === "*";
       const segments = (isOpen ? parts.slice(0, -1) : parts).map(segmentOf);
-      const entry = { order: count, method, path, segments, isOpen, handler };
+      const entry = { order: count, method, path, segments, isOpen, handler, access };
       if (isOpen) open.push(entry);
       else entriesAt(closed, keyOf(parts)).push(entry);
     },
@@ -74,7 +82,8 @@ export function createRouter(): Router {
       const wide = open.find((entry) => fits(entry, asked, parts));
       const entry = exact !== undefined && (wide === undefined || exact.order < wide.order) ? exact : wide;
       if (entry === undefined) return null;
-      return { route: entry.path, params: paramsOf(entry, parts), handler: entry.handler };
+      const { path: route, handler, access } = entry;
+      return { route, params: paramsOf(entry, parts), handler, access };
     },
   };
 }

@@ -3,14 +3,17 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { Duplex } from "node:stream";
 import { ApiError } from "../../protocol/errors.ts";
 import { SessionId } from "../../protocol/id-schemas.ts";
+import { type Access, type Caller, checkAccess, OWNER } from "../credentials/access.ts";
 import { openAccessLog } from "./access-log.ts";
-import { checkHost, checkPerson, checkSite, checkToken, isLoopback, originAllowed } from "./auth.ts";
+import { callerOf, checkHost, checkPerson, checkSite, isLoopback, originAllowed, type TokenCheck } from "./auth.ts";
+import { type Connections, watchConnections } from "./connections.ts";
+import { contextFor } from "./context.ts";
 import { isHostCall } from "./host-key.ts";
 import { asApiError, problemReply } from "./problem.ts";
 import { type Reply, write } from "./reply.ts";
 import { check, readJson } from "./request.ts";
 import { type Answer, type Route, routerPath, type ServerContext } from "./route.ts";
-import { createRouter, type Exchange, type Router, targetOf } from "./router.ts";
+import { type AdmittedExchange, createRouter, type Exchange, type Found, type Router, targetOf } from "./router.ts";
 
 /** A dialect of the API with routes of its own. It is behind the same door as everything else. */
 export interface Surface {
@@ -29,8 +32,9 @@ export interface SocketSurface {
   readonly isAt: (url: string) => boolean;
   /** The other hosts may connect as well. */
   readonly hosts?: boolean;
-  /** Whether the request shows something that counts as the token. */
-  readonly isAllowed: (url: string) => boolean;
+  readonly access: Access;
+  /** Who was given the ticket that the URL shows in place of a credential; null: there is none. */
+  readonly callerOf: (url: string) => Caller | null;
   readonly connect: (upgrade: Upgrade, context: ServerContext) => Promise<void>;
 }
 
@@ -40,14 +44,9 @@ export interface Upgrade {
   readonly head: Buffer;
 }
 
-export interface Door {
+export interface Door extends TokenCheck {
   /** The address we are bound to decides whether the Host header is checked. */
   readonly host: string;
-  readonly token: string | null;
-  /** Whether a page credential is valid. */
-  readonly accepts: (credential: string) => boolean;
-  /** Credentials that are good for some routes only. */
-  readonly acceptsAt?: (credential: string, route: { readonly method: string; readonly path: string }) => boolean;
   readonly corsOrigins: readonly string[];
 }
 
@@ -67,23 +66,44 @@ export interface ConnectionLimits {
   readonly checkMs: number;
   /** Further connections are closed at once, so that open ones keep working. */
   readonly connections: number;
+  /** Connections that have not shown a credential: beyond this number the oldest is closed. */
+  readonly unauthenticated: number;
 }
 
-const LIMITS: ConnectionLimits = { headersMs: 10_000, requestMs: 60_000, checkMs: 5_000, connections: 4_096 };
+/** More connections can wait to be accepted at once (511) than are closed by one of them. */
+const UNAUTHENTICATED = 512;
+const LIMITS: ConnectionLimits = {
+  headersMs: 5_000,
+  requestMs: 60_000,
+  checkMs: 1_000,
+  connections: 4_096,
+  unauthenticated: UNAUTHENTICATED,
+};
+
+/** Largest body of a request without a credential, in bytes. */
+const MAX_OPEN_BODY_BYTES = 4_096;
 
 const JSON_TYPE = "application/json; charset=utf-8";
 
-export function createHttpServer(options: HttpOptions): Server {
-  const handle = createHandler(options);
-  const { headersMs, requestMs, checkMs, connections } = { ...LIMITS, ...options.limits };
-  const server = createServer(
-    { headersTimeout: headersMs, requestTimeout: requestMs, connectionsCheckingInterval: checkMs },
-    (incoming, outgoing) => void handle(incoming, outgoing),
-  );
-  server.maxConnections = connections;
+export interface HttpServer {
+  readonly server: Server;
+  readonly connections: Connections;
+}
+
+export function createHttpServer(options: HttpOptions): HttpServer {
+  const { headersMs, requestMs, checkMs, connections: most, unauthenticated } = { ...LIMITS, ...options.limits };
+  const server = createServer({
+    headersTimeout: headersMs,
+    requestTimeout: requestMs,
+    connectionsCheckingInterval: checkMs,
+  });
+  server.maxConnections = most;
+  const connections = watchConnections(server, { unauthenticated });
+  const handle = createHandler(options, connections);
+  server.on("request", (incoming, outgoing) => void handle(incoming, outgoing));
   server.on("upgrade", (incoming: IncomingMessage, socket: Duplex, head: Buffer) => {
     socket.on("error", () => socket.destroy());
-    upgrade({ incoming, socket, head }, options).catch((error: unknown) => {
+    upgrade({ incoming, socket, head }, { ...options, connections }).catch((error: unknown) => {
       const { status } = asApiError(error, { logger: options.context.logger, path: incoming.url ?? "" });
       if (socket.writable) socket.end(`HTTP/1.1 ${status} Refused\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
     });
@@ -91,34 +111,32 @@ export function createHttpServer(options: HttpOptions): Server {
   server.on("clientError", (_error, socket) => {
     if (socket.writable) socket.end("HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n");
   });
-  return server;
+  return { server, connections };
 }
 
-async function upgrade(given: Upgrade, { door, surfaces, context }: HttpOptions): Promise<void> {
+async function upgrade(
+  given: Upgrade,
+  { door, surfaces, context, connections }: HttpOptions & { readonly connections: Connections },
+): Promise<void> {
   const { headers, url = "", method = "GET" } = given.incoming;
   if (isLoopback(door.host)) checkHost(headers.host);
   checkSite({ headers, method, allowed: door.corsOrigins, isStatic: false });
   const sockets = surfaces.find((surface) => surface.sockets?.isAt(url) === true)?.sockets;
-  const { token, accepts } = door;
-  const shows = headers.authorization === undefined && sockets?.isAllowed(url) === true;
-  if (token !== null && !shows) {
-    const call = await takeCall(given.incoming, { context, mayCall: () => sockets?.hosts === true });
-    if (call === null) checkToken(headers.authorization, { token, accepts });
-  }
+  const holder = headers.authorization === undefined ? (sockets?.callerOf(url) ?? null) : null;
+  const mayCall = (): boolean => sockets?.hosts === true;
+  const caller = holder ?? (await knownCaller(given.incoming, { door, context, mayCall })).caller;
+  connections.authenticated(given.incoming.socket);
   const isSocket = headers.upgrade?.toLowerCase() === "websocket";
   if (sockets === undefined || !isSocket) throw noRoute({ method, path: url });
-  await sockets.connect(given, context);
+  checkAccess(sockets.access, caller);
+  if (caller.type === "limited") caller.ended.addEventListener("abort", () => given.socket.destroy(), { once: true });
+  await sockets.connect(given, contextFor(context, caller));
 }
 
-/** Never rejects: whatever goes wrong is answered, or written to the log. */
-function createHandler({ door, context, routes, surfaces }: HttpOptions) {
+/** Never rejects: every error is answered, or written to the log. */
+function createHandler({ door, context, routes, surfaces }: HttpOptions, connections: Connections) {
   const router = routerOf({ door, context, routes, surfaces });
-  const open = new Set(routes.filter(({ doc }) => doc.open === true).map(({ method, path }) => `${method} ${path}`));
   const isStatic = (path: string): boolean => surfaces.some((surface) => surface.isStatic?.(path) === true);
-  const isOpen = (method: string, path: string): boolean => {
-    if (method === "GET" || method === "HEAD") return open.has(`get ${path}`) || isStatic(path);
-    return open.has(`${method.toLowerCase()} ${path}`);
-  };
   const mayCall = ({ method, route }: Exchange): boolean =>
     surfaces.some(({ hostRoutes }) => hostRoutes?.has(`${method} ${route}`) === true);
   const access = openAccessLog(context.logger);
@@ -127,8 +145,11 @@ function createHandler({ door, context, routes, surfaces }: HttpOptions) {
     try {
       const exchange = exchangeOf(incoming, outgoing, router);
       access.watch(exchange);
-      const admitted = await admit(exchange, { door, context, isOpen, isStatic, mayCall });
-      await write(outgoing, admitted ?? (await exchange.handler(exchange)));
+      const admitted = await admit(exchange, { door, context, connections, isStatic, mayCall });
+      await write(
+        outgoing,
+        "caller" in admitted ? await exchange.handler({ ...exchange, ...admitted }) : admitted.reply,
+      );
     } catch (error) {
       const known = asApiError(error, { logger, path: incoming.url?.split("?")[0] ?? "" });
       if (outgoing.headersSent) return;
@@ -141,12 +162,12 @@ function createHandler({ door, context, routes, surfaces }: HttpOptions) {
 function routerOf({ door, context, routes, surfaces }: HttpOptions): Router {
   const router = createRouter();
   for (const route of routes) {
-    router.add(route.method.toUpperCase(), routerPath(route.path), (exchange) =>
-      answer(exchange, route, { context, door }),
-    );
+    const access = route.doc.open === true ? "open" : (route.access ?? "owner");
+    const handler = (exchange: AdmittedExchange): Promise<Reply> => answer(exchange, route, { context, door });
+    router.add(route.method.toUpperCase(), routerPath(route.path), handler, access);
   }
   for (const [path, methods] of methodsByPath(routes)) {
-    router.add(null, routerPath(path), (exchange) => refuseMethod(exchange, methods));
+    router.add(null, routerPath(path), (exchange) => refuseMethod(exchange, methods), "any");
   }
   for (const surface of surfaces) surface.mount(router, context);
   return router;
@@ -155,11 +176,16 @@ function routerOf({ door, context, routes, surfaces }: HttpOptions): Router {
 function exchangeOf(incoming: IncomingMessage, outgoing: ServerResponse, router: Router) {
   const method = incoming.method ?? "GET";
   const target = targetOf(incoming.url ?? "/");
-  const found = router.find(method, target.path) ?? { route: null, params: {}, handler: noHandler };
+  const found = router.find(method, target.path) ?? nothing;
   return { incoming, outgoing, method, ...target, ...found };
 }
 
-const noHandler = (exchange: Exchange): Reply => problemReply(noRoute(exchange));
+const nothing = {
+  route: null,
+  params: {},
+  handler: (exchange: Exchange): Reply => problemReply(noRoute(exchange)),
+  access: "any",
+} as const;
 
 export const noRoute = ({ method, path }: { readonly method: string; readonly path: string }): ApiError =>
   new ApiError("not_found", `There is no route ${method} ${path}. GET /openapi.json describes those there are.`);
@@ -167,19 +193,23 @@ export const noRoute = ({ method, path }: { readonly method: string; readonly pa
 interface Admission {
   readonly door: Door;
   readonly context: ServerContext;
+  readonly connections: Connections;
   /** Whether another host may ask for it. */
   readonly mayCall: (exchange: Exchange) => boolean;
-  /** What needs no token. */
-  readonly isOpen: (method: string, path: string) => boolean;
   readonly isStatic: (path: string) => boolean;
 }
 
-/** The door. Its headers are set on the node response, so that streams written straight on it carry them too. */
-async function admit(exchange: Exchange, admission: Admission): Promise<Reply | null> {
-  const { incoming, outgoing, method, path } = exchange;
-  const { door, context, isOpen, isStatic, mayCall } = admission;
+/**
+ * Checks a request before its route sees it. Headers are set on the node response, so that streams written straight on
+ * it carry them too.
+ */
+async function admit(
+  exchange: Exchange & Pick<Found, "access">,
+  { door, context, connections, isStatic, mayCall }: Admission,
+): Promise<{ readonly reply: Reply } | { readonly caller: Caller }> {
+  const { incoming, outgoing, method, path, access } = exchange;
   const { headers } = incoming;
-  const { host, origin, authorization } = headers;
+  const { host, origin } = headers;
   outgoing.setHeader("x-content-type-options", "nosniff");
   outgoing.setHeader("cross-origin-resource-policy", "same-origin");
   // Whatever a route sends, an agent's file among it: opened as a page it runs nothing. The inspector has its own.
@@ -187,17 +217,32 @@ async function admit(exchange: Exchange, admission: Admission): Promise<Reply | 
   if (isLoopback(door.host)) checkHost(host);
   if (origin !== undefined && originAllowed(origin, { allowed: door.corsOrigins })) {
     allowOrigin(outgoing, origin);
-    if (isPreflight(incoming)) return { status: 204, headers: {}, body: null };
+    if (isPreflight(incoming)) return { reply: { status: 204, headers: {}, body: null } };
   }
   checkSite({ headers, method, allowed: door.corsOrigins, isStatic: isStatic(path) });
-  const { token } = door;
-  const accepts = (credential: string): boolean =>
-    door.accepts(credential) || door.acceptsAt?.(credential, { method, path }) === true;
-  if (token === null || isOpen(method, path)) return null;
-  const call = await takeCall(incoming, { context, mayCall: () => mayCall(exchange) });
-  if (call === null) checkToken(authorization, { token, accepts });
-  for (const [name, value] of Object.entries(call ?? {})) outgoing.setHeader(name, value);
-  return null;
+  // The handlers of these read nothing that depends on the caller.
+  if (access === "open" || (isStatic(path) && (method === "GET" || method === "HEAD"))) return { caller: OWNER };
+  const { caller, answerHeaders } = await knownCaller(incoming, { door, context, mayCall: () => mayCall(exchange) });
+  connections.authenticated(incoming.socket);
+  for (const [name, value] of Object.entries(answerHeaders)) outgoing.setHeader(name, value);
+  checkAccess(access, caller);
+  return { caller };
+}
+
+interface Identification {
+  readonly door: Door;
+  readonly context: ServerContext;
+  readonly mayCall: () => boolean;
+}
+
+/** Another host that signed the request, or a client with a token or a credential. Throws for anyone else. */
+async function knownCaller(
+  incoming: IncomingMessage,
+  { door, context, mayCall }: Identification,
+): Promise<{ readonly caller: Caller; readonly answerHeaders: Readonly<Record<string, string>> }> {
+  const answerHeaders = door.token === null ? null : await takeCall(incoming, { context, mayCall });
+  if (answerHeaders !== null) return { caller: OWNER, answerHeaders };
+  return { caller: callerOf(incoming.headers.authorization, door), answerHeaders: {} };
 }
 
 /** The headers of a call's answer where another host asks; null for everybody else, who needs the token. */
@@ -207,7 +252,7 @@ async function takeCall(
 ): Promise<Readonly<Record<string, string>> | null> {
   if (hostCalls === null || !isHostCall(incoming.headers.authorization)) return null;
   if (mayCall()) return hostCalls.take(incoming);
-  throw new ApiError("token_invalid", "Hosts ask each other for what is on their disks, and nothing else.");
+  throw new ApiError("token_invalid", "This route is not for other hosts.");
 }
 
 const isPreflight = ({ method, headers }: IncomingMessage): boolean =>
@@ -226,20 +271,23 @@ function allowOrigin(outgoing: ServerResponse, origin: string): void {
 }
 
 async function answer(
-  { incoming, outgoing, params, query: given }: Exchange,
+  { incoming, outgoing, params, query: given, caller }: AdmittedExchange,
   route: Route,
-  { context, door }: Pick<HttpOptions, "context" | "door">,
+  { context: whole, door }: Pick<HttpOptions, "context" | "door">,
 ): Promise<Reply> {
   if (route.doc.personal === true) checkPerson(incoming.headers.authorization, door);
   if (params.id !== undefined) check(SessionId, params.id, { where: "The session id" });
+  const context = contextFor(whole, caller);
   const query = route.query === null ? {} : check(route.query, given, { where: "The query" });
   const body =
     route.body === null ? {} : check(route.body, await bodyOf(incoming, route, context), { where: "The body" });
-  return toReply(await route.handle({ ...context, params, query, body, incoming, outgoing }));
+  return toReply(await route.handle({ ...context, caller, params, query, body, incoming, outgoing }));
 }
 
-const bodyOf = (incoming: IncomingMessage, { bodyOptional }: Route, { maxBodyBytes }: ServerContext) =>
-  readJson(incoming, { maxBytes: maxBodyBytes, optional: bodyOptional });
+function bodyOf(incoming: IncomingMessage, { bodyOptional, doc }: Route, { maxBodyBytes }: ServerContext) {
+  const maxBytes = doc.open === true ? Math.min(MAX_OPEN_BODY_BYTES, maxBodyBytes) : maxBodyBytes;
+  return readJson(incoming, { maxBytes, optional: bodyOptional });
+}
 
 function toReply(answer: Answer): Reply {
   switch (answer.type) {

@@ -2,14 +2,17 @@
 import { ApiError } from "../../protocol/errors.ts";
 import { type SessionId, sessionId } from "../../protocol/ids.ts";
 import type { SessionSummary } from "../../protocol/resources.ts";
+import { Action } from "../../protocol/tokens.ts";
 import type { DelegateRequest, Sessions } from "../../runtime/session/contract.ts";
 import type { Work } from "../../runtime/session/delegate-work.ts";
 import { everySession } from "../../runtime/session/every-session.ts";
-import { tokenOf } from "../http/auth.ts";
+import type { Caller } from "../credentials/access.ts";
+import { ownerOnly } from "../credentials/credential.ts";
 
 export interface Authority {
   /** Whether it may answer requests and use sessions that others have started. */
   readonly isFull: boolean;
+  readonly actions: readonly Action[];
   readonly start: (asked: DelegateRequest) => Promise<SessionId>;
   /** Throws unless it may use this session. */
   readonly check: (id: SessionId) => Promise<void>;
@@ -18,9 +21,10 @@ export interface Authority {
   readonly enter: () => Promise<Work>;
 }
 
-export interface Caller {
+export interface McpCaller {
+  /** As far as the caller's credential gives access to them. */
   readonly sessions: Sessions;
-  readonly authorization: string | undefined;
+  readonly caller: Caller;
   readonly wantsAll: boolean;
   /** The MCP session: what was started in it may be used in it. */
   readonly scope: string | undefined;
@@ -28,19 +32,26 @@ export interface Caller {
   readonly directory: string | undefined;
 }
 
-export function authorityOf(caller: Caller): Authority {
-  const { sessions, authorization, wantsAll } = caller;
-  const credential = tokenOf(authorization);
-  const holder = credential === null ? null : sessions.delegates.holderOf(credential);
-  if (holder !== null) {
-    if (wantsAll) throw new ApiError("token_invalid", "A session's credential gives access to its own sessions only.");
-    return ofSession(sessions, holder);
-  }
-  return wantsAll ? ofPerson(sessions) : ofClient(caller);
+export function authorityOf(client: McpCaller): Authority {
+  const { sessions, caller, wantsAll } = client;
+  if (caller.type === "owner") return wantsAll ? ofPerson(sessions) : ofClient(client, allActions);
+  if (wantsAll) throw ownerOnly("Access to all sessions (`full`)");
+  const { kind, sessions: own, actions } = caller.credential;
+  const [parent] = own;
+  if (kind === "delegation" && parent !== undefined) return ofSession(sessions, { parent: sessionId(parent), actions });
+  return ofClient(client, actions);
 }
 
-const ofSession = ({ delegates }: Sessions, parent: SessionId): Authority => ({
+const allActions = Action.options;
+
+interface Delegating {
+  readonly parent: SessionId;
+  readonly actions: readonly Action[];
+}
+
+const ofSession = ({ delegates }: Sessions, { parent, actions }: Delegating): Authority => ({
   isFull: false,
+  actions,
   start: (asked) => delegates.start(parent, asked),
   check: (id) => delegates.check(parent, id),
   list: () => delegates.list(parent),
@@ -51,6 +62,7 @@ const free = async (): Promise<Work> => ({ signal: new AbortController().signal,
 
 const ofPerson = (sessions: Sessions): Authority => ({
   isFull: true,
+  actions: allActions,
   start: (asked) => create(sessions, asked),
   check: async (id) => void (await sessions.get(id, { limit: 0 })),
   list: async () => {
@@ -61,14 +73,16 @@ const ofPerson = (sessions: Sessions): Authority => ({
   enter: free,
 });
 
-/** A client that has the token, but was not given everything: what it has started, asking as usual. */
-function ofClient({ sessions, scope, scopes, directory }: Caller): Authority {
+/** Any other client: only sessions that it has started, in permission mode `default` or `plan`. */
+function ofClient({ sessions, scope, scopes, directory }: McpCaller, actions: readonly Action[]): Authority {
   const started = scopes.of(scope);
   const refuse = (id: string): ApiError =>
     new ApiError("session_not_found", `There is no session ${id} that this client has started.`);
   return {
     isFull: false,
+    actions,
     async start(asked) {
+      if (!actions.includes("create")) throw ownerOnly("Starting a session");
       if (asked.permissionMode === "acceptEdits" || asked.permissionMode === "bypass") {
         throw new ApiError("mode_not_supported", "A looser permission mode than default needs franca mcp --full.");
       }

@@ -43,6 +43,7 @@ const running = new Map<string, AbortController>();
 const mcp = defineRoute({
   method: "post",
   path: "/v1/mcp",
+  access: { surface: "mcp", action: "read" },
   doc: {
     id: "mcp",
     tag: "MCP",
@@ -50,8 +51,8 @@ const mcp = defineRoute({
     description:
       "One JSON-RPC message of the Model Context Protocol. Tools: `agents`, `ask`, `sessions`, `read`, `abort`, and " +
       "with `full=true` also `answer`. A request gets its answer as JSON, or `tools/call` as a stream with progress " +
-      "where `Accept` allows it; a notification gets 202. Besides the token, the credential of a session is taken " +
-      "here, and only here: it gives access to the sessions that this one has started.",
+      "where `Accept` allows it; a notification gets 202. A credential of the surface `mcp` gives access to the sessions " +
+      "that its holder has started, and to the tools that its actions allow.",
     errors: [],
     answers: "json",
     requestHeaders: { "Mcp-Session-Id": "As the answer to `initialize` gave it: what was started in it may be used." },
@@ -73,11 +74,11 @@ const mcp = defineRoute({
   },
 });
 
-function authorityFor({ sessions, incoming, query }: McpCall): Authority {
+function authorityFor({ sessions, caller, incoming, query }: McpCall): Authority {
   const header = incoming.headers[SCOPE_HEADER];
   return authorityOf({
     sessions,
-    authorization: incoming.headers.authorization,
+    caller,
     wantsAll: query.full === "true",
     scope: typeof header === "string" ? header.slice(0, 256) : undefined,
     scopes,

@@ -4,14 +4,18 @@ import { itemsText } from "../../core/items-text.ts";
 import { sessionId } from "../../protocol/ids.ts";
 import type { SessionSummary } from "../../protocol/resources.ts";
 import { PermissionMode } from "../../protocol/session-enums.ts";
+import type { Action } from "../../protocol/tokens.ts";
 import { describeIssues } from "../http/request.ts";
 import { type Asking, ask } from "./ask.ts";
+import type { Authority } from "./authority.ts";
 import { answerWith, failure, type ToolResult } from "./result.ts";
 
 interface Tool {
   readonly name: string;
   readonly description: string;
   readonly input: z.ZodType;
+  /** What a credential needs. */
+  readonly action: Action;
   /** Only for those who may do everything. */
   readonly full?: true;
   readonly call: (asking: Asking, input: unknown) => Promise<ToolResult>;
@@ -41,6 +45,7 @@ const MOST_ITEMS = 200;
 const tools: readonly Tool[] = [
   defineTool({
     name: "agents",
+    action: "read",
     description: "List the coding agents that can be asked.",
     input: z.strictObject({}),
     call: async ({ sessions }) => {
@@ -57,6 +62,7 @@ const tools: readonly Tool[] = [
   }),
   defineTool({
     name: "ask",
+    action: "prompt",
     description:
       "Ask a coding agent and wait for its answer. Without `session` a new session is started; with it, that one is continued. The agent works in the same folder.",
     input: z.strictObject({
@@ -72,12 +78,14 @@ const tools: readonly Tool[] = [
   }),
   defineTool({
     name: "sessions",
+    action: "read",
     description: "List the sessions that you have started, with their status.",
     input: z.strictObject({}),
     call: async ({ authority }) => answerWith({ sessions: (await authority.list()).map(listed) }),
   }),
   defineTool({
     name: "read",
+    action: "read",
     description: "Read what was said and done in a session, the latest items last.",
     input: z.strictObject({ session: Id, limit: z.number().int().min(1).max(MOST_ITEMS).optional() }),
     call: async ({ authority, sessions }, { session, limit = 50 }) => {
@@ -92,6 +100,7 @@ const tools: readonly Tool[] = [
   }),
   defineTool({
     name: "abort",
+    action: "abort",
     description: "Stop what a session is doing.",
     input: z.strictObject({ session: Id }),
     call: async ({ authority, sessions }, { session }) => {
@@ -103,6 +112,7 @@ const tools: readonly Tool[] = [
   }),
   defineTool({
     name: "answer",
+    action: "answer",
     description: "Answer a permission request (`reply`) or a question (`answers`) of a session.",
     full: true,
     input: z.strictObject({
@@ -131,15 +141,18 @@ const listed = ({ sessionId: id, agent, model, status, title, directory, permiss
   permissionMode,
 });
 
-const mine = ({ isFull }: { isFull: boolean }): readonly Tool[] => tools.filter(({ full }) => full !== true || isFull);
+type Allowed = Pick<Authority, "isFull" | "actions">;
+
+const toolsOf = ({ isFull, actions }: Allowed): readonly Tool[] =>
+  tools.filter(({ full, action }) => (full !== true || isFull) && actions.includes(action));
 
 /** As `tools/list` gives them. */
-export const describeTools = (authority: { isFull: boolean }) =>
-  mine(authority).map(({ name, description, input }) => {
+export const describeTools = (authority: Allowed) =>
+  toolsOf(authority).map(({ name, description, input }) => {
     const { $schema: _schema, ...inputSchema } = z.toJSONSchema(input);
     return { name, description, inputSchema };
   });
 
 /** Null when there is no such tool for this caller. */
-export const findTool = (authority: { isFull: boolean }, name: unknown): Tool | null =>
-  mine(authority).find((tool) => tool.name === name) ?? null;
+export const findTool = (authority: Allowed, name: unknown): Tool | null =>
+  toolsOf(authority).find((tool) => tool.name === name) ?? null;

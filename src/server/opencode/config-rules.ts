@@ -11,6 +11,7 @@ import { plainJson } from "../../core/json-with-comments.ts";
 import { isShape } from "../../dialects/shape.ts";
 import { ApiError, hasCode } from "../../protocol/errors.ts";
 import { PermissionRule } from "../../protocol/requests.ts";
+import { isSameRule } from "../credentials/limited-sessions.ts";
 import { askHost, jsonOf, leaving } from "../hosts/call.ts";
 import type { Reply } from "../http/reply.ts";
 import { repositoryOf } from "./git.ts";
@@ -70,7 +71,7 @@ async function rulesHere(
   for (const file of files) configured.push(...rulesIn(await readConfig(file), file));
   if (configured.length === 0) return given;
   // A session that changes its agent has them already.
-  const isKnown = given !== undefined && configured.every((rule, index) => isSame(rule, given[index]));
+  const isKnown = given !== undefined && configured.every((rule, index) => isSameRule(rule, given[index]));
   const all = isKnown ? given : [...configured, ...(given ?? [])];
   if (all.length <= MAX_RULES) return all;
   throw refusal(files.join(", "), `there are ${all.length} permission rules, and at most ${MAX_RULES} are kept`);
@@ -89,9 +90,6 @@ export async function sayingWhere<Made>(made: Promise<Made>, { asked }: { readon
     });
   }
 }
-
-const isSame = (one: PermissionRule, other: PermissionRule | undefined): boolean =>
-  one.permission === other?.permission && one.pattern === other.pattern && one.action === other.action;
 
 function userFiles(): string[] {
   const { XDG_CONFIG_HOME: home, OPENCODE_CONFIG: named } = process.env;

@@ -4,6 +4,8 @@ import { hasCode } from "../../protocol/errors.ts";
 import type { UniversalEvent } from "../../protocol/events.ts";
 import type { SessionId } from "../../protocol/ids.ts";
 import { timeoutSignal } from "../../runtime/timeout-signal.ts";
+import type { Caller } from "../credentials/access.ts";
+import { holdsFolder } from "../credentials/credential.ts";
 import { type EventStream, streamEvents } from "../http/sse.ts";
 import { openAt } from "../rendering/rendering.ts";
 import { openRenderings } from "../rendering/renderings.ts";
@@ -30,23 +32,26 @@ export const eventRoutes: readonly OpenCodeRoute[] = [
   {
     method: "GET",
     path: "/event",
+    action: "read",
     handle: (call) => call.streams.serve(call, { form: alone, directory: call.directory }),
   },
   {
     method: "GET",
     path: "/global/event",
+    action: "read",
     handle: (call) => call.streams.serve(call, { form: wrapped, directory: null }),
   },
   {
     method: "GET",
     path: "/api/event",
+    action: "read",
     partial: "Every conversation as `session.next.…`, also one that is driven by the older API.",
     handle: (call) => call.streams.serve(call, { form: nextForm, directory: null, generation: "next" }),
   },
 ];
 
 /** What a stream needs of a call. */
-type StreamCall = Pick<OpenCodeCall, "sessions" | "incoming" | "outgoing" | "stopped">;
+type StreamCall = Pick<OpenCodeCall, "sessions" | "views" | "caller" | "incoming" | "outgoing" | "stopped">;
 
 export interface EventStreams {
   readonly serve: (call: StreamCall, scope: Scope) => Promise<OpenCodeAnswer>;
@@ -64,6 +69,8 @@ interface Scope {
 
 /** What one client is sent. */
 interface Wanted extends Required<Scope> {
+  /** Whether the client's credential gives access to a directory. */
+  readonly holds: (directory: string) => boolean;
   /** With ids, by which it can go on where it was. */
   readonly ids: boolean;
 }
@@ -97,7 +104,7 @@ export function openEventStreams({ views, heartbeatMs = HEARTBEAT_MS }: EventStr
   };
   return {
     async serve(call, { form, directory, generation = "first" }) {
-      const scope: Wanted = { form, directory, generation, ids: readsIds(call) };
+      const scope: Wanted = { form, directory, generation, ids: readsIds(call), holds: heldBy(call.caller) };
       await views.ready();
       const release = generation === "next" ? views.wantNext() : () => undefined;
       try {
@@ -106,7 +113,7 @@ export function openEventStreams({ views, heartbeatMs = HEARTBEAT_MS }: EventStr
           frameOf("", inForm(created("server.connected", {}), scope), scope),
           ...lost(views, { call, scope }),
           ...(await interrupted(views, { call, scope })),
-          ...pending(views, { call, scope }),
+          ...pending({ call, scope }),
         ].join("");
         const beat = { heartbeat: (): string => frameOf("", created("server.heartbeat", {}), scope) };
         const options = { ...call, heartbeatMs, greeting, ...(generation === "next" ? {} : beat) };
@@ -147,10 +154,21 @@ function lost(views: SessionViews, { call, scope }: { call: StreamCall; scope: W
   return [frameOf("", inForm(event, scope), scope)];
 }
 
+/** Remembers its answers, because a stream asks for every frame. */
+function heldBy(caller: Caller): (directory: string) => boolean {
+  const known = new Map<string, boolean>();
+  return (directory) => {
+    if (caller.type === "owner") return true;
+    const isHeld = known.get(directory) ?? holdsFolder(caller.credential, directory);
+    known.set(directory, isHeld);
+    return isHeld;
+  };
+}
+
 /** A client that comes late is sent what waits for an answer; native OpenCode leaves it in the dark. */
-function pending(views: SessionViews, { call, scope }: { call: StreamCall; scope: Wanted }): string[] {
+function pending({ call, scope }: { call: StreamCall; scope: Wanted }): string[] {
   if (lastEventId(call) !== null) return [];
-  return views
+  return call.views
     .open()
     .filter(({ now }) => scope.directory === null || now.state.directory === scope.directory)
     .flatMap(({ now: { store, state } }) => {
@@ -277,9 +295,9 @@ const nothing = Buffer.alloc(0);
 const DATA = "data: ";
 
 /** The frame in the form this client reads, encoded once for all clients of that form; most take it unchanged. */
-function bytesOf(frame: Frame, { form, directory, ids, generation }: Wanted): Buffer {
+function bytesOf(frame: Frame, { form, directory, ids, generation, holds }: Wanted): Buffer {
   const bytes = frame.sse[generation] ?? nothing;
-  if (directory !== null && frame.directory !== directory) return nothing;
+  if (!holds(frame.directory) || (directory !== null && frame.directory !== directory)) return nothing;
   if (ids && form !== wrapped) return bytes;
   const encoded = ids ? encodedWith.ids : encodedWith.none;
   const known = encoded.get(frame)?.get(form);

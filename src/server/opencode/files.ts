@@ -1,14 +1,15 @@
 /** Files of the session's directory: listed, read and searched, inside it only, each with a bound. */
 
-import { readdir, readFile, realpath, stat } from "node:fs/promises";
-import { extname, join, relative, resolve } from "node:path";
+import { access, readdir, readFile, stat } from "node:fs/promises";
+import { extname, join, relative } from "node:path";
 import { unreachable } from "../../core/fold.ts";
 import { mediaTypes } from "../../core/media-types.ts";
 import { ApiError, hasCode } from "../../protocol/errors.ts";
+import { findPlace } from "../../runtime/confine.ts";
 import { type PlacedMatch, searchFiles } from "../../runtime/search.ts";
 import { gitStatus } from "./git.ts";
 import { json, type OpenCodeAnswer, type OpenCodeCall, type OpenCodeRoute } from "./route.ts";
-import { isWithin, servedDirectory } from "./served-directory.ts";
+import { servedDirectory } from "./served-directory.ts";
 
 const MAX_FILE_BYTES = 2 * 1024 * 1024;
 const MAX_ENTRIES = 5_000;
@@ -19,17 +20,30 @@ const MAX_QUERY = 1_000;
 const SEARCH_MS = 5_000;
 
 export const fileRoutes: readonly OpenCodeRoute[] = [
-  { method: "GET", path: "/file", partial: "400 for what is no folder; OpenCode answers 500.", handle: listFiles },
-  { method: "GET", path: "/file/content", handle: readContent },
-  { method: "GET", path: "/file/status", handle: async (call) => json(await gitStatus(call)) },
+  {
+    method: "GET",
+    path: "/file",
+    action: "read",
+    partial: "400 for what is no folder; OpenCode answers 500.",
+    handle: listFiles,
+  },
+  { method: "GET", path: "/file/content", action: "read", handle: readContent },
+  { method: "GET", path: "/file/status", action: "read", handle: async (call) => json(await gitStatus(call)) },
   {
     method: "GET",
     path: "/find",
+    action: "read",
     partial: "JavaScript's regular expressions: at most 100 lines, 5 s.",
     handle: findText,
   },
-  { method: "GET", path: "/find/file", handle: findFiles },
-  { method: "GET", path: "/find/symbol", partial: "Always empty: there are no language servers.", handle: noSymbols },
+  { method: "GET", path: "/find/file", action: "read", handle: findFiles },
+  {
+    method: "GET",
+    path: "/find/symbol",
+    action: "read",
+    partial: "Always empty: there are no language servers.",
+    handle: noSymbols,
+  },
 ];
 
 export function wanted({ query }: OpenCodeCall, name: string): string {
@@ -43,11 +57,14 @@ export async function inside(
   call: OpenCodeCall,
   path: string,
 ): Promise<{ readonly base: string; readonly path: string }> {
+  if (path.includes("\0")) throw new ApiError("invalid_request", "The path contains a NUL character.");
   const base = await servedDirectory(call);
-  const real = await realpath(resolve(base, path)).catch(() => {
+  // Where the path leads is checked first: whether something exists outside is not answered.
+  const { path: real, inside: isHere } = await findPlace(base, path);
+  if (!isHere) throw new ApiError("invalid_request", `${path} is outside ${call.directory}.`);
+  await access(real).catch(() => {
     throw new ApiError("not_found", `${path} does not exist.`);
   });
-  if (!isWithin(real, base)) throw new ApiError("invalid_request", `${path} is outside ${call.directory}.`);
   return { base, path: real };
 }
 

@@ -1,11 +1,14 @@
 /** The API that OpenCode's own clients speak: its TUI, its SDK, `opencode run --attach`. Any agent behind it. */
 import { MOCK } from "../../core/default-agent.ts";
 import { defaultOptions, type OpenCodeOptions } from "../../projections/opencode/index.ts";
+import type { Action } from "../../protocol/tokens.ts";
+import type { LimitedAccess } from "../credentials/access.ts";
+import { contextFor } from "../http/context.ts";
 import { ELSEWHERE_HEADER } from "../http/host-calls.ts";
 import { asApiError } from "../http/problem.ts";
 import type { Reply } from "../http/reply.ts";
 import { routerPath, type ServerContext } from "../http/route.ts";
-import type { Exchange, Router } from "../http/router.ts";
+import type { AdmittedExchange, Router } from "../http/router.ts";
 import type { Surface } from "../http/server.ts";
 import { bodyOf } from "./chunked-body.ts";
 import { answerRules, RULES_ROUTE } from "./config-rules.ts";
@@ -13,17 +16,19 @@ import { watchDeletions } from "./deletions.ts";
 import { document } from "./document.ts";
 import { eventRoutes, openEventStreams } from "./events.ts";
 import { fileRoutes } from "./files.ts";
+import { viewsFor } from "./limited-views.ts";
 import { nextFileRoutes } from "./next-files.ts";
 import { nextHistoryRoutes } from "./next-history.ts";
 import { nextSessionRoutes, ofSession } from "./next-sessions.ts";
 import { tableOf } from "./operations.ts";
 import { fromOtherDisk, isOfDisk, MovedDisk } from "./other-disk.ts";
 import { openPassThrough, type PassThrough } from "./pass-through.ts";
+import { passed } from "./pass-through-operations.ts";
 import { permissionRoutes } from "./permissions.ts";
 import { promptRoutes } from "./prompts.ts";
 import { openCatalogue } from "./providers.ts";
 import {
-  directoryOf,
+  directoryFor,
   errorBody,
   nextErrorBody,
   notImplemented,
@@ -96,7 +101,8 @@ export function openCodeSurface({ root = false, attachments, ...given }: OpenCod
     sockets: {
       hosts: true,
       isAt: (url) => terminalAt(url) !== null && (root || url.startsWith(`${MOUNT}/`)),
-      isAllowed: (url) => passThrough?.tickets.take(ticketIn(url)) === true,
+      access: { surface: "opencode", action: "shell" },
+      callerOf: (url) => passThrough?.tickets.take(ticketIn(url)) ?? null,
       async connect(upgrade, context) {
         if (passThrough !== null) await connectTerminal(context, passThrough, upgrade);
       },
@@ -123,35 +129,44 @@ function openContext(
   };
 }
 
+const accessTo = (action: Action | undefined): LimitedAccess | "owner" =>
+  action === undefined ? "owner" : { surface: "opencode", action };
+
 function mountAt(router: Router, prefix: string, context: OpenCodeContext): void {
   for (const route of openCodeRoutes) {
-    router.add(route.method, prefix + routerPath(route.path), (exchange) => answer(exchange, route, context));
+    const handler = (exchange: AdmittedExchange): Promise<Reply> => answer(exchange, route, context);
+    router.add(route.method, prefix + routerPath(route.path), handler, accessTo(route.action));
   }
-  router.add("GET", `${prefix}/doc`, () => respond(200, document(openCodeRoutes)));
+  router.add("GET", `${prefix}/doc`, () => respond(200, document(openCodeRoutes)), "any");
   for (const { operation, kind, why } of operationTable) {
     const [method = "", path = ""] = operation.split(" ");
     const at = prefix + routerPath(path);
     const passedOn = { operation, handle: null };
-    if (kind === "passed") router.add(method, at, (exchange) => answer(exchange, passedOn, context));
-    if (kind === "socket") router.add(method, at, () => respond(426, upgradeRequired(operation)));
-    if (kind === "refused") router.add(method, at, () => notImplemented(`${operation}: ${why}`));
+    if (kind === "passed") {
+      const access = accessTo(passed[operation]?.action);
+      router.add(method, at, (exchange) => answer(exchange, passedOn, context), access);
+    }
+    if (kind === "socket") router.add(method, at, () => respond(426, upgradeRequired(operation)), "any");
+    if (kind === "refused") router.add(method, at, () => notImplemented(`${operation}: ${why}`), "any");
   }
   if (prefix === "") return;
-  router.add(null, `${prefix}/*`, ({ method, path }) => refuse(`There is no route ${method} ${path}.`));
+  router.add(null, `${prefix}/*`, ({ method, path }) => refuse(`There is no route ${method} ${path}.`), "any");
 }
 
 /** A route of ours, or an operation that is only passed on. */
 type Answered = OpenCodeRoute | { readonly operation: string; readonly handle: null };
 
-async function answer(exchange: Exchange, route: Answered, context: OpenCodeContext): Promise<Reply> {
-  const { incoming, outgoing, path, query, params } = exchange;
+async function answer(exchange: AdmittedExchange, route: Answered, whole: OpenCodeContext): Promise<Reply> {
+  const { incoming, outgoing, path, query, params, caller } = exchange;
   const operation = "operation" in route ? route.operation : `${route.method} ${route.path}`;
+  const context = { ...whole, ...contextFor(whole, caller), views: viewsFor(whole.views, caller) };
   const call: OpenCodeCall = {
     ...context,
+    caller,
     params,
     query,
     rest: restOf(incoming.url ?? "", operation),
-    directory: directoryOf({ query, headers: incoming.headers }),
+    directory: directoryFor({ query, headers: incoming.headers, caller }),
     agent: params.scope?.slice(1) ?? context.sessions.defaultAgent() ?? MOCK,
     incoming,
     outgoing,
@@ -160,8 +175,8 @@ async function answer(exchange: Exchange, route: Answered, context: OpenCodeCont
   try {
     const there = isOfDisk(operation) ? await fromOtherDisk(call, operation) : null;
     if (there !== null) return there;
-    const passed = await call.passThrough.pass(call, { operation, hasOwn: route.handle !== null });
-    if (passed !== null) return passed;
+    const theirs = await call.passThrough.pass(call, { operation, hasOwn: route.handle !== null });
+    if (theirs !== null) return theirs;
     if (route.handle === null) return notImplemented(`${operation} needs OpenCode's own server.`);
     return await toReply(await route.handle(call));
   } catch (error) {

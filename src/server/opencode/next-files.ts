@@ -7,11 +7,18 @@ import type { OpenCodeAnswer, OpenCodeCall, OpenCodeRoute } from "./route.ts";
 import { located } from "./server-info.ts";
 
 export const nextFileRoutes: readonly OpenCodeRoute[] = [
-  { method: "GET", path: "/api/fs/find", partial: "Ranked otherwise than OpenCode does.", handle: find },
-  { method: "GET", path: "/api/fs/list", handle: list },
+  {
+    method: "GET",
+    path: "/api/fs/find",
+    action: "read",
+    partial: "Ranked otherwise than OpenCode does.",
+    handle: find,
+  },
+  { method: "GET", path: "/api/fs/list", action: "read", handle: list },
   {
     method: "GET",
     path: "/api/fs/read/*",
+    action: "read",
     partial: "Up to 2 MiB; a browser shows it as text or as a picture, never as a page.",
     handle: read,
   },

@@ -18,8 +18,8 @@ const HEARTBEAT_MS = 10_000;
 const GAPS = "`seq` grows by more than one.";
 
 export const nextHistoryRoutes: readonly OpenCodeRoute[] = [
-  { method: "GET", path: "/api/session/{sessionID}/history", partial: GAPS, handle: history },
-  { method: "GET", path: "/api/session/{sessionID}/event", partial: GAPS, handle: events },
+  { method: "GET", path: "/api/session/{sessionID}/history", action: "read", partial: GAPS, handle: history },
+  { method: "GET", path: "/api/session/{sessionID}/event", action: "read", partial: GAPS, handle: events },
 ];
 
 async function history(call: OpenCodeCall): Promise<OpenCodeAnswer> {

@@ -78,7 +78,7 @@ function headersTo({ incoming }: OpenCodeCall, body: Uint8Array): Record<string,
 }
 
 async function answered(
-  { outgoing, passThrough }: OpenCodeCall,
+  { outgoing, passThrough, caller }: OpenCodeCall,
   { operation, answer }: { readonly operation: string; readonly answer: Awaited<ReturnType<typeof askHost>> },
 ): Promise<Reply> {
   if (!operation.endsWith("/connect-token")) {
@@ -91,7 +91,7 @@ async function answered(
     text += String(piece);
     if (text.length > TICKET_BYTES) throw new ApiError("stream_error", "The answer with the ticket is too long.");
   }
-  if (answer.statusCode === 200) passThrough.tickets.note(jsonIn(text));
+  if (answer.statusCode === 200) passThrough.tickets.note(jsonIn(text), caller);
   return { status: answer.statusCode ?? 502, headers: headersOf(answer), body: text };
 }
 

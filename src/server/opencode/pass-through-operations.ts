@@ -2,6 +2,8 @@
  * What OpenCode's own server answers: what concerns the machine and the project, never a conversation. This is an
  * allow list; whatever is neither here nor a route of ours is refused.
  */
+import type { Action } from "../../protocol/tokens.ts";
+
 export interface PassedOperation {
   /**
    * `always`: the server is started for it. `running`: only where it runs already, or where sessions begin with the
@@ -10,12 +12,16 @@ export interface PassedOperation {
   readonly when: "always" | "running" | "opencode";
   /** Its answer may hold keys and passwords: they are replaced. */
   readonly secret?: boolean;
+  /** What a credential needs; absent: only the owner may, as for all configuration. */
+  readonly action?: Action;
 }
 
 const always: PassedOperation = { when: "always" };
+const read: PassedOperation = { ...always, action: "read" };
+const shell: PassedOperation = { ...always, action: "shell" };
 const secret: PassedOperation = { when: "always", secret: true };
-const running: PassedOperation = { when: "running" };
-const opencode: PassedOperation = { when: "opencode" };
+const running: PassedOperation = { when: "running", action: "read" };
+const opencode: PassedOperation = { when: "opencode", action: "read" };
 
 export const passed: Readonly<Record<string, PassedOperation>> = {
   "PUT /auth/{providerID}": always,
@@ -25,17 +31,17 @@ export const passed: Readonly<Record<string, PassedOperation>> = {
   "GET /experimental/console": running,
   "GET /experimental/console/orgs": always,
   "POST /experimental/console/switch": always,
-  "GET /experimental/tool": always,
-  "GET /experimental/tool/ids": always,
-  "GET /experimental/worktree": always,
+  "GET /experimental/tool": read,
+  "GET /experimental/tool/ids": read,
+  "GET /experimental/worktree": read,
   "POST /experimental/worktree": always,
   "DELETE /experimental/worktree": always,
   "POST /experimental/worktree/reset": always,
   "GET /experimental/resource": running,
   "GET /find/symbol": running,
-  "POST /vcs/apply": always,
-  "GET /vcs/diff": always,
-  "GET /vcs/diff/raw": always,
+  "POST /vcs/apply": shell,
+  "GET /vcs/diff": read,
+  "GET /vcs/diff/raw": read,
   "GET /command": opencode,
   "GET /skill": opencode,
   "GET /lsp": running,
@@ -57,13 +63,13 @@ export const passed: Readonly<Record<string, PassedOperation>> = {
   "GET /provider/auth": running,
   "POST /provider/{providerID}/oauth/authorize": always,
   "POST /provider/{providerID}/oauth/callback": secret,
-  "GET /pty/shells": always,
-  "GET /pty": always,
-  "POST /pty": always,
-  "GET /pty/{ptyID}": always,
-  "PUT /pty/{ptyID}": always,
-  "DELETE /pty/{ptyID}": always,
-  "POST /pty/{ptyID}/connect-token": always,
+  "GET /pty/shells": shell,
+  "GET /pty": shell,
+  "POST /pty": shell,
+  "GET /pty/{ptyID}": shell,
+  "PUT /pty/{ptyID}": shell,
+  "DELETE /pty/{ptyID}": shell,
+  "POST /pty/{ptyID}/connect-token": shell,
   "GET /api/fs/list": running,
   "GET /api/fs/find": running,
   "GET /api/command": opencode,
@@ -78,12 +84,12 @@ export const passed: Readonly<Record<string, PassedOperation>> = {
   "POST /api/integration/attempt/{attemptID}/complete": always,
   "PATCH /api/credential/{credentialID}": always,
   "DELETE /api/credential/{credentialID}": always,
-  "GET /api/pty": always,
-  "POST /api/pty": always,
-  "GET /api/pty/{ptyID}": always,
-  "PUT /api/pty/{ptyID}": always,
-  "DELETE /api/pty/{ptyID}": always,
-  "POST /api/pty/{ptyID}/connect-token": always,
+  "GET /api/pty": shell,
+  "POST /api/pty": shell,
+  "GET /api/pty/{ptyID}": shell,
+  "PUT /api/pty/{ptyID}": shell,
+  "DELETE /api/pty/{ptyID}": shell,
+  "POST /api/pty/{ptyID}/connect-token": shell,
 };
 
 /** Terminals, by WebSocket. */

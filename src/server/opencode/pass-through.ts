@@ -68,7 +68,8 @@ export function openPassThrough({ sessions, logger, announce }: PassThroughOptio
         const [method = "", path = ""] = operation.split(" ");
         const url = targetOf(target, path);
         const answer = await ask(await server(directory), { method, url, body, ticket: ticketHeader(call), logger });
-        return await shown(answer, { operation, secret: rule.secret === true, tickets });
+        const note = (value: unknown): void => tickets.note(value, call.caller);
+        return await shown(answer, { operation, secret: rule.secret === true, note });
       } catch (error) {
         if (hasOwn && (hasCode(error, "folder_not_trusted") || hasCode(error, "agent_not_installed"))) return null;
         if (hasCode(error, "agent_not_installed")) return missing(operation);
@@ -138,7 +139,7 @@ const kept = ["content-type", "x-next-cursor", "link"];
 
 async function shown(
   answer: Response,
-  { operation, secret, tickets }: { operation: string; secret: boolean; tickets: Tickets },
+  { operation, secret, note }: { operation: string; secret: boolean; note: (ticket: unknown) => void },
 ): Promise<Reply> {
   const headers: Record<string, string> = {};
   for (const name of kept) {
@@ -155,7 +156,7 @@ async function shown(
     return { status: answer.status, headers, body: answer.status === 204 ? null : bytes };
   }
   const value: unknown = JSON.parse(bytes.toString("utf8"));
-  if (isTicket) tickets.note(value);
+  if (isTicket) note(value);
   return { status: answer.status, headers, body: JSON.stringify(secret ? redacted(value) : value) };
 }
 

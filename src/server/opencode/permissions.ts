@@ -10,10 +10,11 @@ const OldReply = z.looseObject({ response: z.enum(["once", "always", "reject"]) 
 export const Answers = z.looseObject({ answers: z.array(z.array(z.string())) });
 
 export const permissionRoutes: readonly OpenCodeRoute[] = [
-  { method: "GET", path: "/permission", handle: (call) => listed(call, "permissions") },
+  { method: "GET", path: "/permission", action: "read", handle: (call) => listed(call, "permissions") },
   {
     method: "POST",
     path: "/permission/{requestID}/reply",
+    action: "answer",
     handle: async (call) => {
       const { reply, message } = await call.body(Reply);
       const { view, request } = await find(call, { id: call.params.requestID ?? "", kind: "permission" });
@@ -24,6 +25,7 @@ export const permissionRoutes: readonly OpenCodeRoute[] = [
   {
     method: "POST",
     path: "/session/{sessionID}/permissions/{permissionID}",
+    action: "answer",
     handle: async (call) => {
       const { response: reply } = await call.body(OldReply);
       const { view, request } = await find(call, { id: call.params.permissionID ?? "", kind: "permission" });
@@ -31,10 +33,11 @@ export const permissionRoutes: readonly OpenCodeRoute[] = [
       return json(true);
     },
   },
-  { method: "GET", path: "/question", handle: (call) => listed(call, "questions") },
+  { method: "GET", path: "/question", action: "read", handle: (call) => listed(call, "questions") },
   {
     method: "POST",
     path: "/question/{requestID}/reply",
+    action: "answer",
     handle: async (call) => {
       const { answers } = await call.body(Answers);
       const { view, request } = await find(call, { id: call.params.requestID ?? "", kind: "question" });
@@ -45,6 +48,7 @@ export const permissionRoutes: readonly OpenCodeRoute[] = [
   {
     method: "POST",
     path: "/question/{requestID}/reject",
+    action: "answer",
     handle: async (call) => {
       const { view, request } = await find(call, { id: call.params.requestID ?? "", kind: "question" });
       await call.sessions.rejectQuestion(view.id, request, {});

@@ -50,6 +50,7 @@ export const promptRoutes: readonly OpenCodeRoute[] = [
   {
     method: "POST",
     path: "/session/{sessionID}/message",
+    action: "prompt",
     partial: OWN,
     handle: async (call) => {
       const asked = await ask(call, await call.body(Prompt));
@@ -59,6 +60,7 @@ export const promptRoutes: readonly OpenCodeRoute[] = [
   {
     method: "POST",
     path: "/session/{sessionID}/prompt_async",
+    action: "prompt",
     partial: OWN,
     handle: async (call) => {
       const asked = await ask(call, await call.body(Prompt));
@@ -69,28 +71,32 @@ export const promptRoutes: readonly OpenCodeRoute[] = [
   {
     method: "POST",
     path: "/session/{sessionID}/command",
+    action: "prompt",
     partial: "The agent's own slash commands; as words for all but the OpenCode agent.",
     handle: command,
   },
   {
     method: "POST",
     path: "/session/{sessionID}/init",
+    action: "prompt",
     partial: "Nothing is required in its body.",
     handle: init,
   },
   {
     method: "POST",
     path: "/session/{sessionID}/shell",
+    action: "shell",
     partial: "Refused in plan mode, and in folders that are not trusted.",
     handle: shell,
   },
   {
     method: "POST",
     path: "/session/{sessionID}/summarize",
+    action: "prompt",
     partial: "For agents that can compact.",
     handle: summarize,
   },
-  { method: "POST", path: "/session/{sessionID}/abort", handle: abort },
+  { method: "POST", path: "/session/{sessionID}/abort", action: "abort", handle: abort },
 ];
 
 interface Asked {

@@ -3,6 +3,9 @@ import { randomBytes } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type * as z from "zod";
 import { ApiError } from "../../protocol/errors.ts";
+import type { Action } from "../../protocol/tokens.ts";
+import type { Caller } from "../credentials/access.ts";
+import { holdsFolder, ownerOnly } from "../credentials/credential.ts";
 import type { Reply } from "../http/reply.ts";
 import { decoded, readJson } from "../http/request.ts";
 import type { ServerContext } from "../http/route.ts";
@@ -27,6 +30,7 @@ export interface OpenCodeContext extends ServerContext {
 }
 
 export interface OpenCodeCall extends OpenCodeContext {
+  readonly caller: Caller;
   readonly params: Readonly<Record<string, string>>;
   readonly query: Readonly<Record<string, string>>;
   /** What stands for `*` in the path, as it was sent. */
@@ -51,6 +55,8 @@ export interface OpenCodeRoute {
   readonly method: "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
   /** As in OpenCode's document: `/session/{sessionID}`. */
   readonly path: string;
+  /** What a credential needs; absent: only the owner may. */
+  readonly action?: Action;
   /** What is missing, where something is. */
   readonly partial?: string;
   readonly handle: (call: OpenCodeCall) => Promise<OpenCodeAnswer>;
@@ -70,18 +76,31 @@ export const notImplemented = (message: string): Reply => respond(501, { name: "
 export const json = (value: unknown): OpenCodeAnswer => ({ json: value });
 export const inPieces = (pieces: AsyncIterable<string>): OpenCodeAnswer => ({ pieces });
 
-/** The directory of a request: by query, by header (URL-encoded), else where the daemon runs. */
-export function directoryOf({
-  query,
-  headers,
-}: {
-  query: Readonly<Record<string, string>>;
-  headers: IncomingMessage["headers"];
-}): string {
+interface DirectoryOptions extends Pick<NamedDirectory, "query" | "headers"> {
+  /** Without one it is where the daemon runs. */
+  readonly fallback?: string;
+}
+
+/** The directory that a request names by query or by header (URL-encoded). */
+export function directoryOf({ query, headers, fallback = process.cwd() }: DirectoryOptions): string {
   const header = headers["x-opencode-directory"];
   const given = query.directory ?? query["location[directory]"] ?? (typeof header === "string" ? decoded(header) : "");
   if (given.includes("\0")) throw new ApiError("invalid_request", "The directory holds a NUL character.");
-  return given === "" ? process.cwd() : given;
+  return given === "" ? fallback : given;
+}
+
+interface NamedDirectory {
+  readonly query: Readonly<Record<string, string>>;
+  readonly headers: IncomingMessage["headers"];
+  readonly caller: Caller;
+}
+
+/** The directory of a request, as far as the caller's credential gives access to it. Its first folder unless named. */
+export function directoryFor({ query, headers, caller }: NamedDirectory): string {
+  const folders = caller.type === "owner" ? null : caller.credential.folders;
+  const directory = directoryOf({ query, headers, fallback: folders?.[0] ?? process.cwd() });
+  if (caller.type === "owner" || holdsFolder(caller.credential, directory)) return directory;
+  throw ownerOnly(`The folder ${directory}`);
 }
 
 /** Both versions of the SDK send a body or none; fields that we do not know are not ours to refuse. */

@@ -13,6 +13,7 @@ import { json, type OpenCodeAnswer, type OpenCodeCall, type OpenCodeRoute } from
 const empty = (path: string, value: unknown, partial: string): OpenCodeRoute => ({
   method: "GET",
   path,
+  action: "read",
   partial,
   handle: async () => json(value),
 });
@@ -20,14 +21,30 @@ const empty = (path: string, value: unknown, partial: string): OpenCodeRoute => 
 const OWN = "It belongs to the agents themselves.";
 
 export const serverInfoRoutes: readonly OpenCodeRoute[] = [
-  { method: "GET", path: "/global/health", handle: async () => json({ healthy: true, version: OPENCODE_VERSION }) },
-  { method: "GET", path: "/api/health", handle: async () => json({ healthy: true }) },
-  { method: "GET", path: "/config", partial: "The model to begin with; the rest is the agents' own.", handle: config },
-  { method: "GET", path: "/global/config", partial: "As `/config`.", handle: config },
-  { method: "GET", path: "/config/providers", handle: configProviders },
-  { method: "GET", path: "/provider", handle: providers },
+  {
+    method: "GET",
+    path: "/global/health",
+    action: "read",
+    handle: async () => json({ healthy: true, version: OPENCODE_VERSION }),
+  },
+  { method: "GET", path: "/api/health", action: "read", handle: async () => json({ healthy: true }) },
+  {
+    method: "GET",
+    path: "/config",
+    action: "read",
+    partial: "The model to begin with; the rest is the agents' own.",
+    handle: config,
+  },
+  { method: "GET", path: "/global/config", action: "read", partial: "As `/config`.", handle: config },
+  { method: "GET", path: "/config/providers", action: "read", handle: configProviders },
+  { method: "GET", path: "/provider", action: "read", handle: providers },
   empty("/provider/auth", {}, "Always empty: agents log in by themselves."),
-  { method: "GET", path: "/agent", handle: async ({ catalogue, agent }) => json(await catalogue.agents(agent)) },
+  {
+    method: "GET",
+    path: "/agent",
+    action: "read",
+    handle: async ({ catalogue, agent }) => json(await catalogue.agents(agent)),
+  },
   empty(
     "/command",
     [],
@@ -42,18 +59,25 @@ export const serverInfoRoutes: readonly OpenCodeRoute[] = [
   empty("/experimental/resource", {}, `Always empty. ${OWN}`),
   empty("/experimental/workspace", [], "Always empty: there are no workspaces."),
   empty("/experimental/workspace/status", [], "Always empty: there are no workspaces."),
-  { method: "GET", path: "/path", handle: paths },
-  { method: "GET", path: "/project", handle: async (call) => json(await projects(call)) },
-  { method: "GET", path: "/project/current", handle: async ({ directory }) => json(await project(directory)) },
+  { method: "GET", path: "/path", action: "read", handle: paths },
+  { method: "GET", path: "/project", action: "read", handle: async (call) => json(await projects(call)) },
+  {
+    method: "GET",
+    path: "/project/current",
+    action: "read",
+    handle: async ({ directory }) => json(await project(directory)),
+  },
   {
     method: "GET",
     path: "/project/{projectID}/directories",
+    action: "read",
     handle: async ({ directory }) => json([{ directory }]),
   },
-  { method: "GET", path: "/vcs", partial: "Without the default branch.", handle: vcs },
+  { method: "GET", path: "/vcs", action: "read", partial: "Without the default branch.", handle: vcs },
   {
     method: "GET",
     path: "/vcs/status",
+    action: "read",
     handle: async (call) =>
       json(
         (await gitStatus(call)).map(({ path: file, added: additions, removed: deletions, status }) => ({
@@ -64,21 +88,24 @@ export const serverInfoRoutes: readonly OpenCodeRoute[] = [
         })),
       ),
   },
-  { method: "POST", path: "/log", handle: log },
-  { method: "GET", path: "/api/location", handle: async ({ directory }) => json(location(directory)) },
+  { method: "POST", path: "/log", action: "read", handle: log },
+  { method: "GET", path: "/api/location", action: "read", handle: async ({ directory }) => json(location(directory)) },
   {
     method: "GET",
     path: "/api/agent",
+    action: "read",
     handle: async (call) => located(call, (await call.catalogue.agents(call.agent)).map(nextAgent)),
   },
   {
     method: "GET",
     path: "/api/provider",
+    action: "read",
     handle: async (call) => located(call, (await call.catalogue.providers()).map(nextProvider)),
   },
   {
     method: "GET",
     path: "/api/provider/{providerID}",
+    action: "read",
     async handle(call) {
       const found = (await call.catalogue.providers()).find(({ id }) => id === call.params.providerID);
       if (found === undefined) return providerMissing(call.params.providerID ?? "");
@@ -88,12 +115,14 @@ export const serverInfoRoutes: readonly OpenCodeRoute[] = [
   {
     method: "GET",
     path: "/api/model",
+    action: "read",
     handle: async (call) => located(call, (await call.catalogue.providers()).flatMap(nextModels)),
   },
   ...["integration", "reference", "command", "skill"].map(
     (name): OpenCodeRoute => ({
       method: "GET",
       path: `/api/${name}`,
+      action: "read",
       partial: `Always empty. ${OWN}`,
       handle: async (call) => located(call, []),
     }),
@@ -153,9 +182,12 @@ async function vcs({ directory }: OpenCodeCall): Promise<OpenCodeAnswer> {
 
 const Log = z.looseObject({ service: z.string(), level: z.string(), message: z.string() });
 
+const SERVICE = /^[\w.:/-]{1,64}$/;
+
+/** Of a client's message only its length is logged: the text may contain secrets of a session. */
 async function log(call: OpenCodeCall): Promise<OpenCodeAnswer> {
   const { service, level, message } = await call.body(Log);
-  const fields = { service, message: message.slice(0, 1_000) };
+  const fields = { service: SERVICE.test(service) ? service : "-", characters: message.length };
   if (level === "error") call.logger.error("client.logged", fields);
   else if (level === "warn") call.logger.warn("client.logged", fields);
   else call.logger.debug("client.logged", fields);

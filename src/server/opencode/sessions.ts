@@ -17,6 +17,7 @@ import { ApiError } from "../../protocol/errors.ts";
 import { type SessionId, sessionId } from "../../protocol/ids.ts";
 import type { CreateSession, SessionSummary } from "../../protocol/resources.ts";
 import { allSessions } from "../../runtime/session/every-session.ts";
+import { checkRules } from "../credentials/limited-sessions.ts";
 import { configuredRules, sayingWhere } from "./config-rules.ts";
 import { created } from "./events.ts";
 import { repositoryOf } from "./git.ts";
@@ -54,38 +55,43 @@ export const sessionRoutes: readonly OpenCodeRoute[] = [
   {
     method: "POST",
     path: "/session",
+    action: "create",
     partial: "Permission rules that the agent would not ask about are refused.",
     handle: create,
   },
-  { method: "GET", path: "/session", handle: list },
+  { method: "GET", path: "/session", action: "read", handle: list },
   {
     method: "GET",
     path: "/experimental/session",
+    action: "read",
     partial: "Without cursors: `limit` and `start` bound it.",
     handle: async (call) => json(await listed({ ...call, query: { scope: "global", ...call.query } })),
   },
-  { method: "GET", path: "/session/status", handle: statuses },
+  { method: "GET", path: "/session/status", action: "read", handle: statuses },
   {
     method: "GET",
     path: "/session/{sessionID}",
+    action: "read",
     partial: SHOWN,
     handle: async (call) => json(await infoOf(call, await viewOf(call))),
   },
-  { method: "PATCH", path: "/session/{sessionID}", partial: SHOWN, handle: rename },
-  { method: "DELETE", path: "/session/{sessionID}", handle: remove },
-  { method: "GET", path: "/session/{sessionID}/children", handle: children },
-  { method: "GET", path: "/session/{sessionID}/todo", handle: todos },
+  { method: "PATCH", path: "/session/{sessionID}", action: "manage", partial: SHOWN, handle: rename },
+  { method: "DELETE", path: "/session/{sessionID}", action: "delete", handle: remove },
+  { method: "GET", path: "/session/{sessionID}/children", action: "read", handle: children },
+  { method: "GET", path: "/session/{sessionID}/todo", action: "read", handle: todos },
   {
     method: "GET",
     path: "/session/{sessionID}/diff",
+    action: "read",
     partial: "The diffs that tools reported; there are no snapshots of the directory.",
     handle: diff,
   },
-  { method: "GET", path: "/session/{sessionID}/message", handle: messages },
-  { method: "GET", path: "/session/{sessionID}/message/{messageID}", handle: message },
+  { method: "GET", path: "/session/{sessionID}/message", action: "read", handle: messages },
+  { method: "GET", path: "/session/{sessionID}/message/{messageID}", action: "read", handle: message },
   {
     method: "POST",
     path: "/session/{sessionID}/fork",
+    action: "create",
     partial: "Before a message of it only for the OpenCode agent.",
     handle: fork,
   },
@@ -125,6 +131,7 @@ export async function createSession(
   body: z.infer<typeof Create>,
   id: SessionId = sessionId(freshId()),
 ): Promise<SessionView> {
+  if (call.caller.type === "limited") checkRules(body.permission);
   const parent = body.parentID === undefined ? null : await viewOf({ ...call, params: { sessionID: body.parentID } });
   await call.views.ready();
   const options = createOptions(call, body);

@@ -18,27 +18,42 @@ const Revert = z.looseObject({
 });
 
 export const sideRequestRoutes: readonly OpenCodeRoute[] = [
-  { method: "POST", path: "/session/{sessionID}/revert", partial: TAKEN_BACK, handle: revert },
+  { method: "POST", path: "/session/{sessionID}/revert", action: "prompt", partial: TAKEN_BACK, handle: revert },
   {
     method: "POST",
     path: "/session/{sessionID}/unrevert",
+    action: "prompt",
     partial: TAKEN_BACK,
     handle: unrevert,
   },
   {
     method: "POST",
     path: "/session/{sessionID}/share",
+    action: "manage",
     partial: OWN,
     handle: (call) => change(call, { word: "share" }),
   },
   {
     method: "DELETE",
     path: "/session/{sessionID}/share",
+    action: "manage",
     partial: OWN,
     handle: (call) => change(call, { word: "unshare" }),
   },
-  { method: "DELETE", path: "/session/{sessionID}/message/{messageID}", partial: OWN, handle: remove },
-  { method: "DELETE", path: "/session/{sessionID}/message/{messageID}/part/{partID}", partial: OWN, handle: remove },
+  {
+    method: "DELETE",
+    path: "/session/{sessionID}/message/{messageID}",
+    action: "delete",
+    partial: OWN,
+    handle: remove,
+  },
+  {
+    method: "DELETE",
+    path: "/session/{sessionID}/message/{messageID}/part/{partID}",
+    action: "delete",
+    partial: OWN,
+    handle: remove,
+  },
 ];
 
 async function revert(call: OpenCodeCall): Promise<OpenCodeAnswer> {

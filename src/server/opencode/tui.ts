@@ -40,6 +40,7 @@ const commands: Readonly<Record<string, string>> = {
 const opening = (name: string, command: string): OpenCodeRoute => ({
   method: "POST",
   path: `/tui/${name}`,
+  action: "prompt",
   handle: async (call) => publish(call, "tui.command.execute", { command }),
 });
 
@@ -47,6 +48,7 @@ export const tuiRoutes: readonly OpenCodeRoute[] = [
   {
     method: "POST",
     path: "/tui/append-prompt",
+    action: "prompt",
     handle: async (call) => publish(call, "tui.prompt.append", { text: (await call.body(Append)).text }),
   },
   opening("open-help", "help.show"),
@@ -59,6 +61,7 @@ export const tuiRoutes: readonly OpenCodeRoute[] = [
   {
     method: "POST",
     path: "/tui/execute-command",
+    action: "prompt",
     partial: "Names that are not among the older ones are published as they are; OpenCode publishes no command then.",
     async handle(call) {
       const { command } = await call.body(Execute);
@@ -68,6 +71,7 @@ export const tuiRoutes: readonly OpenCodeRoute[] = [
   {
     method: "POST",
     path: "/tui/show-toast",
+    action: "prompt",
     async handle(call) {
       const { title, message, variant, duration } = await call.body(Toast);
       const named = title === undefined ? {} : { title };
@@ -77,6 +81,7 @@ export const tuiRoutes: readonly OpenCodeRoute[] = [
   {
     method: "POST",
     path: "/tui/publish",
+    action: "prompt",
     async handle(call) {
       const { type, properties } = await call.body(Publish);
       return publish(call, type, properties);
@@ -85,6 +90,7 @@ export const tuiRoutes: readonly OpenCodeRoute[] = [
   {
     method: "POST",
     path: "/tui/select-session",
+    action: "prompt",
     async handle(call) {
       const { sessionID } = await call.body(Select);
       await viewOf({ ...call, params: { sessionID } });
@@ -94,12 +100,14 @@ export const tuiRoutes: readonly OpenCodeRoute[] = [
   {
     method: "GET",
     path: "/tui/control/next",
+    action: "read",
     partial: "Waits until the client leaves: nothing is asked of a TUI in this way any more, neither by OpenCode.",
     handle: waiting,
   },
   {
     method: "POST",
     path: "/tui/control/response",
+    action: "read",
     partial: "Whatever its body is: nobody waits for it.",
     handle: async () => json(true),
   },

@@ -17,8 +17,8 @@ import type { Sessions } from "../../../src/runtime/session/contract.ts";
 import { openSessions } from "../../../src/runtime/session/sessions.ts";
 import examples from "../../../src/server/api/examples.json" with { type: "json" };
 import { routes } from "../../../src/server/api/index.ts";
+import { openCredentials } from "../../../src/server/credentials/store.ts";
 import { openFollowers } from "../../../src/server/followers.ts";
-import { openLogins } from "../../../src/server/http/logins.ts";
 import { createHttpServer } from "../../../src/server/http/server.ts";
 import { openMetrics } from "../../../src/server/metrics.ts";
 import { openCodeSurface } from "../../../src/server/opencode/index.ts";
@@ -70,15 +70,15 @@ async function openDaemon(): Promise<Daemon> {
   });
   const stopped = new AbortController();
   const { webhooks, close } = await openFollowers({}, { sessions, logger, folder: null });
-  const logins = openLogins({ folder: null });
+  const credentials = openCredentials({ folder: null, signal: stopped.signal });
   const { metrics, done } = openMetrics({ sessions, signal: stopped.signal, clients: () => 0 });
-  const server = createHttpServer({
-    door: { host: "127.0.0.1", token: null, accepts: logins.accepts, corsOrigins: [] },
+  const { server } = createHttpServer({
+    door: { host: "127.0.0.1", token: null, credentials, corsOrigins: [] },
     context: {
       sessions,
       metrics,
       webhooks,
-      logins,
+      credentials,
       hostCalls: null,
       prove: () => ({ port: 1, proof: null }),
       attachments: directory,

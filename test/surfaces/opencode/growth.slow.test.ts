@@ -9,6 +9,7 @@ import type { EventLog } from "../../../src/runtime/log/contract.ts";
 import type { openSqliteLog } from "../../../src/runtime/log/sqlite/open.ts";
 import { silentLogger } from "../../../src/runtime/logger.ts";
 import type { Sessions } from "../../../src/runtime/session/contract.ts";
+import { OWNER } from "../../../src/server/credentials/access.ts";
 import { alone, openEventStreams } from "../../../src/server/opencode/events.ts";
 import { messagesJson } from "../../../src/server/opencode/messages.ts";
 import { openSessionViews, type SessionViews } from "../../../src/server/opencode/session-views.ts";
@@ -62,7 +63,7 @@ async function serve(sessions: Sessions): Promise<Surface> {
   const views = openSessionViews({ sessions, options: defaultOptions, stopped: stop.signal, logger: silentLogger });
   const streams = openEventStreams({ views });
   const server = createServer((incoming, outgoing) => {
-    const call = { sessions, incoming, outgoing, stopped: stop.signal };
+    const call = { sessions, views, caller: OWNER, incoming, outgoing, stopped: stop.signal };
     void streams.serve(call, { form: alone, directory: null });
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));

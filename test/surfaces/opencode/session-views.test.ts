@@ -9,6 +9,7 @@ import type { Projections } from "../../../src/runtime/log/contract.ts";
 import { silentLogger } from "../../../src/runtime/logger.ts";
 import type { Sessions } from "../../../src/runtime/session/contract.ts";
 import { allSessions } from "../../../src/runtime/session/every-session.ts";
+import { OWNER } from "../../../src/server/credentials/access.ts";
 import { alone, openEventStreams } from "../../../src/server/opencode/events.ts";
 import { openFrameWriter } from "../../../src/server/opencode/frames.ts";
 import type { SessionView } from "../../../src/server/opencode/session-view.ts";
@@ -42,7 +43,10 @@ async function serveStream(sessions: Sessions, more: More): Promise<string> {
   const { views, stopped } = openViews(sessions, more);
   const streams = openEventStreams({ views, ...more });
   const server = createServer((incoming, outgoing) => {
-    void streams.serve({ sessions, incoming, outgoing, stopped }, { form: alone, directory: null });
+    void streams.serve(
+      { sessions, views, caller: OWNER, incoming, outgoing, stopped },
+      { form: alone, directory: null },
+    );
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   onTestFinished(() => void server.close());
@@ -270,7 +274,10 @@ test("a prompt is answered when the bytes of its turn have left for every client
       if (typeof callback === "function") left.push(() => callback());
       return write(chunk);
     };
-    void streams.serve({ sessions, incoming, outgoing, stopped }, { form: alone, directory: null });
+    void streams.serve(
+      { sessions, views, caller: OWNER, incoming, outgoing, stopped },
+      { form: alone, directory: null },
+    );
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   onTestFinished(() => void server.close());

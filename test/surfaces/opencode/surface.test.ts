@@ -2,7 +2,7 @@
  * OpenCode's API over the real daemon with the scripted agent: every answer in OpenCode's shape, every promise kept.
  */
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { sessionId } from "../../../src/protocol/ids.ts";
 import { allSessions } from "../../../src/runtime/session/every-session.ts";
@@ -302,6 +302,17 @@ describe("the rest", () => {
       content: "hay\nneedle here",
     });
     expect((await api.get("/file/content?path=../../etc/hostname")).status).toBe(400);
+    // Whether something exists outside is not answered.
+    const [there, missing] = [`../${basename(directory)}-beside`, "../no-such-file"];
+    writeFileSync(join(directory, there), "secret");
+    for (const route of ["file/content", "file"]) {
+      const answers = [];
+      for (const path of [there, missing]) {
+        const { status, body } = await api.get(`/${route}?path=${path}`);
+        answers.push({ status, text: JSON.stringify(body).replace(path, "PATH") });
+      }
+      expect(answers[0]).toEqual(answers[1]);
+    }
     expect((await api.get("/file/content?path=src/link/hostname")).status).toBe(400);
     expect((await api.get("/find/file?query=needle")).body).toEqual(["src/needle.txt"]);
     writeFileSync(join(directory, "franca-never-deleted-by-name"), "");
