@@ -14,6 +14,7 @@ import type { BudgetConfig } from "../protocol/budget.ts";
 import { ApiError } from "../protocol/errors.ts";
 import type { FinishTodos } from "../protocol/resources.ts";
 import type { HideData } from "../runtime/agent/file-view.ts";
+import { type Background, openBackground, type RunningTask } from "../runtime/background.ts";
 import { type DaemonLock, lockDaemon } from "../runtime/daemon/lock.ts";
 import { openDataFolder, rememberedAgent } from "../runtime/data-folder.ts";
 import { type Logger, silentLogger } from "../runtime/logger.ts";
@@ -73,6 +74,8 @@ export interface RuntimeSettings {
   /** Where plugins are found from. */
   readonly configFolder?: string;
   readonly logger?: Logger;
+  /** Runs work in the background; one of its own when absent. */
+  readonly background?: Background;
 }
 
 export interface OpenRuntime extends RuntimeSettings {
@@ -100,8 +103,11 @@ export async function openRuntime(options: OpenRuntime): Promise<Sessions> {
   const attachments = options.attachments ?? (store === "memory" ? null : join(data, "attachments"));
   if (store !== "memory") openDataFolder(data);
   const rendering = { messages: options.opencodeMessages ?? "turn", deltas: options.opencodeDeltas ?? "today" };
+  const background = options.background ?? openBackground({ logger });
   const plugged =
-    entries.length === 0 ? null : await openPlugged({ entries, base: configFolder, logger, address, rendering });
+    entries.length === 0
+      ? null
+      : await openPlugged({ entries, base: configFolder, logger, background, address, rendering });
   const outputs = join(data, "outputs");
   const toolsFolder = process.env.FRANCA_TOOLS ?? join(data, "tools");
   const sessions: Sessions = await openSessions({
@@ -127,6 +133,7 @@ export async function openRuntime(options: OpenRuntime): Promise<Sessions> {
       if (attachments !== null) await removeAttachments({ attachments, session });
     },
     logger,
+    background,
     role,
     version,
     passEnv,
@@ -201,6 +208,7 @@ export async function openDaemon(options: DaemonOptions): Promise<Daemon> {
   refuseOpen(options);
   const lock = store === "memory" ? null : lockDaemon(data);
   const stopped = new AbortController();
+  const background = options.background ?? openBackground({ logger });
   const attachments = openAttachments(options);
   let sessions: Sessions | null = null;
   let followers: Followers | null = null;
@@ -208,15 +216,20 @@ export async function openDaemon(options: DaemonOptions): Promise<Daemon> {
     const address: Address = { url: null, token };
     const logins = openLogins({ folder: store === "memory" ? null : data });
     const listening = { port: 0, clients: () => 0 };
-    sessions = await openRuntime({ ...options, role: "daemon", stop: null, address, attachments: attachments.folder });
+    const opening = { ...options, background, role: "daemon", stop: null, address } as const;
+    sessions = await openRuntime({ ...opening, attachments: attachments.folder });
     const runtime = sessions;
-    followers = await openFollowers(options, { sessions, logger, folder: store === "memory" ? null : data });
-    const { metrics, done } = openMetrics({ sessions, signal: stopped.signal, clients: () => listening.clients() });
+    const { signal } = stopped;
+    const folder = store === "memory" ? null : data;
+    followers = await openFollowers(options, { sessions, logger, background, folder });
+    const clients = (): number => listening.clients();
+    const { metrics, task: counting } = openMetrics({ sessions, background, signal, clients });
     const server = createHttpServer({
       door: doorOf(options, { logins, sessions }),
       context: {
         sessions,
         metrics,
+        background,
         webhooks: followers.webhooks,
         logins,
         prove: (nonce, login) => proved({ token, nonce, login, logins, port: listening.port }),
@@ -227,7 +240,7 @@ export async function openDaemon(options: DaemonOptions): Promise<Daemon> {
           return runtime.defaultAgent() ?? MOCK;
         },
         ...boundsOf(options, sessions),
-        stopped: stopped.signal,
+        stopped: signal,
       },
       routes,
       surfaces: surfacesOf({ ...options, attachments: attachments.folder }),
@@ -241,9 +254,10 @@ export async function openDaemon(options: DaemonOptions): Promise<Daemon> {
     address.url = url;
     lock?.publish({ url, token: token !== null });
     logger.info("daemon.started", { url, version });
-    const background = Promise.all([done, keepInBounds({ ...options, sessions, logger, signal: stopped.signal })]);
+    const retention = (): Promise<void> => keepInBounds({ ...options, sessions: runtime, logger, signal });
+    const tasks = [counting, background.start("retention", retention, signal)];
     const close = once(async () => {
-      await closeDaemon({ server, connections, sessions, followers, stopped, background, lock, logger });
+      await closeDaemon({ server, connections, sessions, followers, stopped, tasks, lock, logger });
       attachments.remove();
     });
     return { url, port: bound.port, sessions, logins, close };
@@ -304,7 +318,7 @@ interface Closing {
   readonly sessions: Sessions | null;
   readonly followers: Followers | null;
   readonly stopped: AbortController;
-  readonly background: Promise<unknown>;
+  readonly tasks: readonly RunningTask[];
   readonly lock: DaemonLock | null;
   readonly logger: Logger;
 }
@@ -316,7 +330,7 @@ async function closeDaemon({
   sessions,
   followers,
   stopped,
-  background,
+  tasks,
   lock,
   logger,
 }: Closing): Promise<void> {
@@ -327,7 +341,7 @@ async function closeDaemon({
     await sessions?.close();
   } finally {
     stopped.abort();
-    await background;
+    await Promise.all(tasks.map(({ ended }) => ended()));
     // Connections that clients keep open become idle one by one as their last answers are through.
     const sweeping = setInterval(connections.closeIdle, SWEEP_MS);
     const patience = setTimeout(() => server.closeAllConnections(), CLOSE_MS);
@@ -356,7 +370,6 @@ async function listen(server: Server, { host, port }: { host: string; port: numb
     server.once("error", (error: NodeJS.ErrnoException) => reject(listenError(error, { host, port })));
     server.listen({ host, port }, () => resolve());
   });
-  server.removeAllListeners("error");
   const address = server.address();
   if (address === null || typeof address === "string") throw new Error("The server has no port.");
   return address;

@@ -26,7 +26,7 @@ export const RETENTION_STEP = 20;
 const PAUSE_MS = 100;
 const DAY_MS = 86_400_000;
 
-/** Runs until the signal fires; off unless something was asked for. */
+/** Runs until the signal fires or sessions cannot be deleted; ends at once unless a bound is configured. */
 export async function keepInBounds(options: RetentionOptions): Promise<void> {
   const { keepDays, maxDisk, signal, everyMs = RETENTION_MS } = options;
   if (keepDays === undefined && maxDisk === undefined) return;
@@ -38,20 +38,15 @@ export async function keepInBounds(options: RetentionOptions): Promise<void> {
 
 /** True when there may be more to delete at once. */
 async function step({ sessions, keepDays, maxDisk, logger }: RetentionOptions): Promise<boolean> {
-  try {
-    const deleted = await sessions.prune({
-      limit: RETENTION_STEP,
-      ...(keepDays === undefined ? {} : { olderThanMs: keepDays * DAY_MS }),
-      ...(maxDisk === undefined ? {} : { maxBytes: maxDisk }),
-    });
-    if (deleted.length > 0) logger.info("sessions.pruned", { count: deleted.length, bytes: sessions.storedBytes() });
-    if (deleted.length === RETENTION_STEP) return true;
-    const bytes = sessions.storedBytes();
-    if (maxDisk !== undefined && bytes > maxDisk) logger.warn("retention.exceeded", { bytes, maxDisk });
-  } catch (error) {
-    // The next look tries again.
-    logger.warn("retention.failed", { error });
-  }
+  const deleted = await sessions.prune({
+    limit: RETENTION_STEP,
+    ...(keepDays === undefined ? {} : { olderThanMs: keepDays * DAY_MS }),
+    ...(maxDisk === undefined ? {} : { maxBytes: maxDisk }),
+  });
+  if (deleted.length > 0) logger.info("sessions.pruned", { count: deleted.length, bytes: sessions.storedBytes() });
+  if (deleted.length === RETENTION_STEP) return true;
+  const bytes = sessions.storedBytes();
+  if (maxDisk !== undefined && bytes > maxDisk) logger.warn("retention.exceeded", { bytes, maxDisk });
   return false;
 }
 
