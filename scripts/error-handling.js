@@ -1,71 +1,194 @@
 /**
- * Checks with the compiler's types that every error in `src` has a handler. Reports promises whose rejection nothing
- * handles, async functions passed where the caller ignores the result, and event emitters of Node or of a library
- * without a listener for `error`. Each of these ends the whole process.
+ * Checks with the compiler's types that errors in `src` have handlers; `npm run lint` runs it. An error without one ends
+ * the whole process. Reports:
  *
- *   node scripts/error-handling.js [tsconfig]
+ * - a promise that is dropped, also with `void`, without a rejection handler
+ * - a promise that is kept in a variable, and that its function does not await, return or handle
+ * - an async function in a place where its result is ignored
+ * - an event emitter of Node or of a library without a listener for `error`
  */
 import { relative } from "node:path";
+import { fileURLToPath } from "node:url";
 import ts from "typescript";
 
-const root = process.cwd();
-const [configFile = "tsconfig.json"] = process.argv.slice(2);
-const { config } = ts.readConfigFile(configFile, ts.sys.readFile);
-const parsed = ts.parseJsonConfigFileContent({ ...config, include: ["src"] }, ts.sys, root);
-const program = ts.createProgram(parsed.fileNames, { ...parsed.options, skipLibCheck: true });
-const checker = program.getTypeChecker();
+/** Emitters that never emit `error`. */
+const silent = new Set(["Hash", "Hmac", "Logger", "Session"]);
 
-const findings = [];
+/** Returns a line for each place without error handling in the files of the program that `isChecked` accepts. */
+export function findUnhandled(program, { root, isChecked }) {
+  const checker = program.getTypeChecker();
+  const findings = [];
+  const report = (node, problem) => {
+    const file = node.getSourceFile();
+    const { line, character } = file.getLineAndCharacterOfPosition(node.getStart());
+    const text = node.getText().split("\n")[0].slice(0, 100);
+    findings.push(`${relative(root, file.fileName)}:${line + 1}:${character + 1}: ${problem}: ${text}`);
+  };
+  const rules = [droppedPromises, keptPromises, ignoredResults, emitters].map((rule) => rule(checker, report));
+  for (const file of program.getSourceFiles().filter(({ fileName }) => isChecked(fileName))) {
+    const visit = (node) => {
+      for (const check of rules) check(node);
+      ts.forEachChild(node, visit);
+    };
+    visit(file);
+  }
+  return findings;
+}
 
-function checkFile(file) {
-  const handled = emittersWithErrorListener(file);
+/** Expression statements and `void` expressions. */
+function droppedPromises(checker, report) {
+  const check = (expression) => {
+    const inner = ts.skipParentheses(expression);
+    if (ts.isConditionalExpression(inner)) {
+      check(inner.whenTrue);
+      check(inner.whenFalse);
+    } else if (isShortCircuit(inner)) check(inner.right);
+    else if (ts.isVoidExpression(inner) || isAssignment(inner)) return;
+    else if (isThenable(checker.getTypeAtLocation(inner)) && !isHandled(inner)) {
+      report(inner, "a promise without a rejection handler");
+    }
+  };
+  return (node) => {
+    if (ts.isExpressionStatement(node) || ts.isVoidExpression(node)) check(node.expression);
+  };
+}
+
+/** Variables and properties that hold the promise of a call. It may reject before the code that waits for it runs. */
+function keptPromises(checker, report) {
+  const isNew = (value) => {
+    if (ts.isNewExpression(value)) return mayReject(value);
+    if (!ts.isCallExpression(value) || !isThenable(checker.getTypeAtLocation(value)) || isHandled(value)) return false;
+    if (value.expression.getText() === "Promise.resolve") return false;
+    return methodOf(value) !== "get" || receiverOf(checker, value).symbol?.name !== "Map";
+  };
+  return (node) => {
+    const value = initializerOf(node);
+    if (value === null || !isNew(value)) return;
+    const symbol = checker.getSymbolAtLocation(isAssignment(node) ? node.left : node.name);
+    const scope = ts.findAncestor(node, (one) => ts.isFunctionLike(one) || ts.isSourceFile(one));
+    const isIt = (one) => checker.getSymbolAtLocation(one) === symbol && !isInside(one, node);
+    if (symbol !== undefined && isUsedIn(scope, isIt)) return;
+    report(value, "a promise that is kept without a rejection handler");
+  };
+}
+
+/** Whether the executor of `new Promise` uses its second parameter. */
+function mayReject({ expression, arguments: [executor] = [] }) {
+  return expression.getText() === "Promise" && ts.isFunctionLike(executor) && executor.parameters.length > 1;
+}
+
+/** What a variable or a property is set to. */
+function initializerOf(node) {
+  if ((ts.isVariableDeclaration(node) || ts.isPropertyAssignment(node)) && node.initializer !== undefined) {
+    return ts.skipParentheses(node.initializer);
+  }
+  return isAssignment(node) ? ts.skipParentheses(node.right) : null;
+}
+
+/** Whether the function itself, not one inside it, awaits, returns, handles or passes on what `isIt` accepts. */
+function isUsedIn(scope, isIt) {
+  let used = false;
   const visit = (node) => {
-    checkNode(node, handled);
+    if (used || (node !== scope && ts.isFunctionLike(node))) return;
+    if (ts.isIdentifier(node) && isIt(node)) used = isUse(node);
     ts.forEachChild(node, visit);
   };
-  visit(file);
+  visit(scope);
+  return used;
 }
 
-function checkNode(node, handled) {
-  if (ts.isExpressionStatement(node)) checkDropped(node.expression);
-  else if (ts.isVoidExpression(node)) checkDropped(node.expression);
-  else if (isConciseVoidFunction(node)) checkDropped(node.body);
-  if (ts.isCallExpression(node) || ts.isNewExpression(node)) {
-    for (const argument of node.arguments ?? []) checkIgnoredResult(argument);
-    checkEmitter(node, handled);
-  }
-  if (ts.isPropertyAssignment(node)) checkIgnoredResult(node.initializer);
-  if (ts.isShorthandPropertyAssignment(node)) checkIgnoredResult(node.name);
-  if (ts.isVariableDeclaration(node) && node.type && node.initializer) checkIgnoredResult(node.initializer);
-  if (ts.isReturnStatement(node) && node.expression) checkIgnoredResult(node.expression);
-  if (ts.isArrowFunction(node) && !ts.isBlock(node.body)) checkIgnoredResult(node.body);
+function isUse(identifier) {
+  const isName = ts.isPropertyAccessExpression(identifier.parent) && identifier.parent.name === identifier;
+  const node = outermost(isName ? identifier.parent : identifier);
+  const { parent } = node;
+  if (ts.isAwaitExpression(parent) || ts.isReturnStatement(parent)) return true;
+  // Passed to a function, or to one that waits for all of a list.
+  if (ts.isCallExpression(parent) && parent.arguments.includes(node)) return true;
+  if (ts.isArrayLiteralExpression(parent)) return true;
+  // Another promise, which is checked itself.
+  return ts.isPropertyAccessExpression(parent) && ["then", "catch", "finally"].includes(parent.name.text);
 }
 
-/** An arrow function `(): void => work()` drops the result of `work`. */
-function isConciseVoidFunction(node) {
-  return ts.isArrowFunction(node) && !ts.isBlock(node.body) && node.type?.kind === ts.SyntaxKind.VoidKeyword;
+/** Functions that are passed where the type of the parameter or property returns `void`. */
+function ignoredResults(checker, report) {
+  const check = (expression) => {
+    const inner = ts.skipParentheses(expression);
+    const expected = checker.getContextualType(inner);
+    if (expected === undefined) return;
+    const wanted = (expected.isUnion() ? expected.types : [expected]).flatMap((type) => type.getCallSignatures());
+    if (wanted.length === 0 || !wanted.every((signature) => isVoid(signature.getReturnType()))) return;
+    const given = checker.getTypeAtLocation(inner).getCallSignatures();
+    if (!given.some((signature) => isThenable(signature.getReturnType()))) return;
+    const handles = ts.isArrowFunction(inner) && !ts.isBlock(inner.body) && isHandled(inner.body);
+    if (!handles) report(inner, "an async function whose result is ignored");
+  };
+  return (node) => {
+    if (ts.isCallExpression(node) || ts.isNewExpression(node)) node.arguments?.forEach(check);
+    else if (ts.isPropertyAssignment(node)) check(node.initializer);
+    else if (ts.isShorthandPropertyAssignment(node)) check(node.name);
+    else if (ts.isVariableDeclaration(node) && node.type && node.initializer) check(node.initializer);
+    else if (ts.isReturnStatement(node) && node.expression) check(node.expression);
+    else if (ts.isArrowFunction(node) && !ts.isBlock(node.body)) check(node.body);
+  };
 }
 
-/** Reports a promise that is neither awaited, returned, stored nor given a rejection handler. */
-function checkDropped(expression) {
-  const inner = ts.skipParentheses(expression);
-  if (ts.isVoidExpression(inner)) return;
-  if (ts.isBinaryExpression(inner)) {
-    // An assignment keeps the promise for another statement; `condition && work()` drops it.
-    const operator = inner.operatorToken.kind;
-    if (operator === ts.SyntaxKind.AmpersandAmpersandToken || operator === ts.SyntaxKind.QuestionQuestionToken) {
-      checkDropped(inner.right);
-    }
-    return;
+/** Calls that create an emitter. The listener has to be attached in the same function, or right where it is created. */
+function emitters(checker, report) {
+  return (node) => {
+    if (!ts.isCallExpression(node) && !ts.isNewExpression(node)) return;
+    const declaration = checker.getResolvedSignature(node)?.getDeclaration();
+    if (declaration === undefined || !declaration.getSourceFile().fileName.includes("/node_modules/")) return;
+    const type = checker.getTypeAtLocation(node);
+    if (!isEmitter(type) || silent.has((type.aliasSymbol ?? type.symbol)?.name)) return;
+    if (methodOf(node) !== null && returnsKnown(checker, node, type)) return;
+    // Its callback gets the error.
+    if (methodName(node) === "execFile" && node.arguments.some((argument) => ts.isFunctionLike(argument))) return;
+    // `pipeline` and `for await` listen themselves.
+    if (!isListenedTo(checker, node)) report(node, "an event emitter without a listener for `error`");
+  };
+}
+
+/** Whether a method returns the emitter that it was called on, or the one that it was given. */
+function returnsKnown(checker, call, type) {
+  const receiver = receiverOf(checker, call);
+  return isEmitter(receiver) && (receiver.symbol === type.symbol || methodOf(call) === "pipe");
+}
+
+function isListenedTo(checker, created) {
+  let node = outermost(created);
+  while (ts.isPropertyAccessExpression(node.parent) && ts.isCallExpression(node.parent.parent)) {
+    node = outermost(node.parent.parent);
+    if (isErrorListener(node)) return true;
   }
-  if (ts.isConditionalExpression(inner)) {
-    checkDropped(inner.whenTrue);
-    checkDropped(inner.whenFalse);
-    return;
-  }
-  if (isThenable(checker.getTypeAtLocation(inner)) && !isHandled(inner)) {
-    report(inner, "a promise without a rejection handler");
-  }
+  const { parent } = node;
+  if (ts.isCallExpression(parent) && methodName(parent) === "pipeline") return true;
+  const name = ts.isVariableDeclaration(parent) ? parent.name : isAssignment(parent) ? parent.left : null;
+  const symbol = name === null ? undefined : checker.getSymbolAtLocation(name);
+  const scope = ts.findAncestor(created, (one) => ts.isFunctionLike(one) || ts.isSourceFile(one));
+  return symbol !== undefined && hasListener(scope, (one) => checker.getSymbolAtLocation(one) === symbol);
+}
+
+function hasListener(scope, isIt) {
+  let found = false;
+  const visit = (node) => {
+    if (found) return;
+    if (isErrorListener(node)) {
+      let receiver = node.expression.expression;
+      while (ts.isCallExpression(receiver) && ts.isPropertyAccessExpression(receiver.expression)) {
+        receiver = receiver.expression.expression;
+      }
+      found = isIt(receiver);
+    } else if (ts.isForOfStatement(node) && node.awaitModifier && isIt(node.expression)) found = true;
+    ts.forEachChild(node, visit);
+  };
+  visit(scope);
+  return found;
+}
+
+function isErrorListener(node) {
+  if (!ts.isCallExpression(node) || !["on", "once"].includes(methodOf(node))) return false;
+  const [event] = node.arguments;
+  return event !== undefined && ts.isStringLiteral(event) && event.text === "error";
 }
 
 /** Whether a chain ends with `.catch(handler)` or `.then(onFulfilled, onRejected)`, possibly before a `.finally()`. */
@@ -75,126 +198,49 @@ function isHandled(expression) {
   const { name, expression: receiver } = inner.expression;
   if (name.text === "catch") return inner.arguments.length > 0;
   if (name.text === "then") return inner.arguments.length > 1;
-  return name.text === "finally" && isHandled(receiver);
+  return name.text === "allSettled" || (name.text === "finally" && isHandled(receiver));
 }
-
-/** Reports an async function in a place whose type promises that the result is not used. */
-function checkIgnoredResult(expression) {
-  const inner = ts.skipParentheses(expression);
-  const expected = checker.getContextualType(inner);
-  if (expected === undefined) return;
-  const wanted = signaturesOf(expected);
-  if (wanted.length === 0 || !wanted.every((signature) => isVoid(signature.getReturnType()))) return;
-  const given = checker.getTypeAtLocation(inner).getCallSignatures();
-  if (!given.some((signature) => isThenable(signature.getReturnType()))) return;
-  if ((ts.isArrowFunction(inner) && !isAsync(inner) && !ts.isBlock(inner.body) && isHandled(inner.body)) || isSafe(inner)) return;
-  report(inner, "an async function whose result is ignored by its caller");
-}
-
-const isAsync = (node) => node.modifiers?.some(({ kind }) => kind === ts.SyntaxKind.AsyncKeyword) ?? false;
-const isSafe = () => false;
-
-const signaturesOf = (type) =>
-  (type.isUnion() ? type.types : [type]).flatMap((one) => one.getCallSignatures());
-
-const isVoid = (type) => (type.flags & ts.TypeFlags.Void) !== 0;
 
 function isThenable(type) {
   if (type.isUnion()) return type.types.some(isThenable);
-  if ((type.flags & ts.TypeFlags.Object) === 0 && !type.isIntersection()) return false;
   const then = type.getProperty("then");
-  return then !== undefined && checker.getTypeOfSymbol(then).getCallSignatures().length > 0;
+  return then?.valueDeclaration !== undefined && ts.isFunctionLike(then.valueDeclaration);
 }
-
-/** Reports an emitter that this call creates and that nothing in the file listens to for errors. */
-function checkEmitter(call, handled) {
-  const signature = checker.getResolvedSignature(call);
-  const declaration = signature?.getDeclaration();
-  if (declaration === undefined || !declaration.getSourceFile().fileName.includes("/node_modules/")) return;
-  if (!isEmitter(checker.getTypeAtLocation(call))) return;
-  const callee = call.expression;
-  // `emitter.on(…)` returns its own emitter.
-  if (ts.isPropertyAccessExpression(callee) && isEmitter(checker.getTypeAtLocation(callee.expression)) && RETURNS_SELF.has(callee.name.text)) return;
-  if (HARMLESS.has(calleeName(call))) return;
-  const symbol = symbolOfResult(call);
-  if (symbol !== null && handled.has(symbol)) return;
-  if (symbol === null && isListenedToInPlace(call)) return;
-  report(call, "an event emitter without a listener for `error`");
-}
-
-const RETURNS_SELF = new Set(["on", "once", "off", "addListener", "removeListener", "removeAllListeners", "prependListener", "setMaxListeners", "setEncoding", "pause", "resume", "unref", "ref", "setTimeout", "setNoDelay", "setKeepAlive", "pipe", "end", "destroy", "writeHead", "setHeader", "close", "listen", "closeAllConnections"]);
-/** Emitters that never emit `error`. */
-const HARMLESS = new Set(["process", "EventEmitter"]);
-
-const calleeName = ({ expression }) => (ts.isPropertyAccessExpression(expression) ? expression.name.text : expression.getText());
 
 function isEmitter(type) {
-  const on = type.getProperty("on");
-  const emit = type.getProperty("emit");
-  return on !== undefined && emit !== undefined && type.getProperty("removeAllListeners") !== undefined;
+  return ["on", "emit", "removeAllListeners"].every((name) => type.getProperty(name) !== undefined);
 }
 
-/** The variable or property that holds the result of a call. */
-function symbolOfResult(call) {
-  let node = call;
-  while (ts.isParenthesizedExpression(node.parent) || ts.isAwaitExpression(node.parent)) node = node.parent;
-  // `make().on("close", …)` passes the emitter on.
-  while (ts.isPropertyAccessExpression(node.parent) && RETURNS_SELF.has(node.parent.name.text)) {
-    node = node.parent.parent;
-    if (isErrorListener(node)) return null;
-  }
-  const { parent } = node;
-  if (ts.isVariableDeclaration(parent) && ts.isIdentifier(parent.name)) return checker.getSymbolAtLocation(parent.name) ?? null;
-  if (ts.isBinaryExpression(parent) && parent.operatorToken.kind === ts.SyntaxKind.EqualsToken) {
-    return checker.getSymbolAtLocation(parent.left) ?? null;
-  }
-  return null;
+const isInside = (node, outer) => ts.findAncestor(node, (one) => one === outer) !== undefined;
+
+function outermost(node) {
+  let outer = node;
+  while (ts.isParenthesizedExpression(outer.parent) || ts.isConditionalExpression(outer.parent)) outer = outer.parent;
+  return outer;
 }
 
-function isListenedToInPlace(call) {
-  let node = call;
-  while (ts.isPropertyAccessExpression(node.parent) && ts.isCallExpression(node.parent.parent)) {
-    node = node.parent.parent;
-    if (isErrorListener(node)) return true;
-  }
-  return false;
+const isVoid = (type) => (type.flags & ts.TypeFlags.Void) !== 0;
+const isAssignment = (node) => ts.isBinaryExpression(node) && ts.isAssignmentOperator(node.operatorToken.kind);
+const isShortCircuit = (node) =>
+  ts.isBinaryExpression(node) && ["&&", "||", "??"].includes(node.operatorToken.getText());
+const methodOf = ({ expression }) => (ts.isPropertyAccessExpression(expression) ? expression.name.text : null);
+const methodName = (call) => methodOf(call) ?? call.expression.getText();
+const receiverOf = (checker, { expression }) => checker.getTypeAtLocation(expression.expression);
+
+function openProgram(root) {
+  const { config } = ts.readConfigFile(`${root}/tsconfig.json`, ts.sys.readFile);
+  const { fileNames, options } = ts.parseJsonConfigFileContent({ ...config, include: ["src"] }, ts.sys, root);
+  return ts.createProgram(fileNames, options);
 }
 
-function isErrorListener(node) {
-  if (!ts.isCallExpression(node) || !ts.isPropertyAccessExpression(node.expression)) return false;
-  const [event] = node.arguments;
-  return ["on", "once"].includes(node.expression.name.text) && event !== undefined && ts.isStringLiteral(event) && event.text === "error";
-}
-
-/** Variables on which the file calls `.on("error", …)` or `.once("error", …)`. */
-function emittersWithErrorListener(file) {
-  const found = new Set();
-  const visit = (node) => {
-    if (isErrorListener(node)) {
-      let receiver = node.expression.expression;
-      while (ts.isCallExpression(receiver) && ts.isPropertyAccessExpression(receiver.expression)) receiver = receiver.expression.expression;
-      const symbol = checker.getSymbolAtLocation(receiver);
-      if (symbol !== undefined) found.add(symbol);
-    }
-    ts.forEachChild(node, visit);
-  };
-  visit(file);
-  return found;
-}
-
-function report(node, problem) {
-  const file = node.getSourceFile();
-  const { line, character } = file.getLineAndCharacterOfPosition(node.getStart());
-  findings.push(`${relative(root, file.fileName)}:${line + 1}:${character + 1}: ${problem}: ${node.getText().split("\n")[0].slice(0, 100)}`);
-}
-
-for (const file of program.getSourceFiles()) {
-  if (file.fileName.includes("/node_modules/") || file.isDeclarationFile) continue;
-  checkFile(file);
-}
-for (const finding of findings) console.error(finding);
-if (findings.length > 0) {
-  console.error(`${findings.length} places without error handling.`);
+function main() {
+  const root = fileURLToPath(new URL("..", import.meta.url));
+  const isChecked = (file) => !file.includes("/node_modules/") && !file.endsWith(".d.ts");
+  const findings = findUnhandled(openProgram(root), { root, isChecked });
+  for (const finding of findings) console.error(finding);
+  if (findings.length === 0) return;
+  console.error(`${findings.length} places without error handling (scripts/error-handling.js).`);
   process.exitCode = 1;
 }
 
+if (process.argv[1] === fileURLToPath(import.meta.url)) main();
