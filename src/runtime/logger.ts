@@ -41,7 +41,11 @@ export function openLogger({ level, redactor, destination }: LoggerOptions): Log
 /** By the first line that is printed: most daemons print none, and Pino takes a megabyte. */
 function openPino({ level, destination }: Pick<LoggerOptions, "level" | "destination">): PinoLogger {
   const { pino }: typeof import("pino") = createRequire(import.meta.url)("pino");
-  return pino({ level, base: null }, destination ?? pino.destination({ dest: 2, sync: true }));
+  if (destination !== undefined) return pino({ level, base: null }, destination);
+  const standardError = pino.destination({ dest: 2, sync: true });
+  // A line that cannot be written, on a full disk for example, is lost. That must not end the program.
+  standardError.on("error", () => {});
+  return pino({ level, base: null }, standardError);
 }
 
 /** Whether such lines are printed at all. */
