@@ -78,8 +78,15 @@ export function createHttpServer(options: HttpOptions): Server {
   const { headersMs, requestMs, checkMs, connections } = { ...LIMITS, ...options.limits };
   const server = createServer(
     { headersTimeout: headersMs, requestTimeout: requestMs, connectionsCheckingInterval: checkMs },
-    (incoming, outgoing) => void handle(incoming, outgoing),
+    (incoming, outgoing) => {
+      handle(incoming, outgoing).catch((error: unknown) => {
+        options.context.logger.error("request.failed", { path: incoming.url, error });
+        outgoing.destroy();
+      });
+    },
   );
+  // A connection that cannot be accepted, without a free file descriptor for example, is lost to its client only.
+  server.on("error", (error) => options.context.logger.error("connection.not_accepted", { error }));
   server.maxConnections = connections;
   server.on("upgrade", (incoming: IncomingMessage, socket: Duplex, head: Buffer) => {
     socket.on("error", () => socket.destroy());
