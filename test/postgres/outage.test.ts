@@ -1,5 +1,6 @@
 /** A database that is away for longer than every timeout, or has no free connection: hosts live and continue. */
 import { expect, onTestFinished, test } from "vitest";
+import { openClient } from "../../src/runtime/log/postgres/client.ts";
 import { temporaryFolder } from "../support/folders.ts";
 import { administer, databaseOf, password, serverPort, startServer, stopServer, urlOf } from "../support/postgres.ts";
 import { type Host, homeOf, startHost } from "../support/postgres-hosts.ts";
@@ -66,4 +67,21 @@ test("a host outlives a database without a free connection", { timeout: TIMEOUT_
     },
     end: async () => void (await administer(name, `ALTER ROLE ${role} CONNECTION LIMIT -1`)),
   });
+});
+
+test("a transaction whose connection the server has ended is refused soon", async () => {
+  const name = await databaseOf(temporaryFolder());
+  const client = await openClient({ url: urlOf(name), host: "a" });
+  onTestFinished(client.close);
+  const cut = client.transaction(async ({ query }) => {
+    const [{ pid } = {}] = await query("SELECT pg_backend_pid() AS pid");
+    const alive = async (): Promise<number> =>
+      (await administer(name, `SELECT 1 FROM pg_stat_activity WHERE pid = ${pid}`)).length;
+    await administer(name, `SELECT pg_terminate_backend(${pid})`);
+    await expect.poll(alive, wait).toBe(0);
+    await query("SELECT 1");
+  });
+  // Not after the 40 s that a silent connection is waited for.
+  await expect(cut).rejects.toThrow(/cannot be reached.*\((?!no answer in time)/);
+  expect(await client.query("SELECT 1 AS one")).toEqual([{ one: 1 }]);
 });

@@ -47,6 +47,8 @@ const RECONNECT_LONGEST_S = 1;
 /** How long a read is tried again after its connection was cut, and how long it waits in between. */
 const READ_AGAIN_MS = 5_000;
 const READ_PAUSE_MS = 100;
+/** How long a transaction may still run after a connection of its pool has ended. */
+const ENDED_MS = 2_000;
 const CLOSE_S = 5;
 /** Postgres keeps no more of a connection's name. */
 const NAME_LENGTH = 63;
@@ -66,7 +68,7 @@ export async function openClient({ url, connections = CONNECTIONS, host }: Clien
   // Of its own: it is never replaced, and listens again by itself.
   const wakes = await noted(() => openPool({ url, connections: 1, name }));
   let used = 0;
-  const guard = <T>(work: (sql: Sql) => Promise<T>): Promise<T> =>
+  const guard = <T>(work: PoolWork<T>): Promise<T> =>
     noted(async () => {
       used += 1;
       try {
@@ -82,7 +84,7 @@ export async function openClient({ url, connections = CONNECTIONS, host }: Clien
     load: () => ({ busy: Math.min(used, connections), waiting: Math.max(0, used - connections) }),
     query,
     read: (text, ...values) => again(() => query(text, ...values)),
-    transaction: (work) => guard((sql) => inTransaction(sql, work)),
+    transaction: (work) => guard((sql, ended) => inTransaction(sql, ended, work)),
     listen: (channel, onWake) =>
       noted(() => wakes.use(async (sql) => void (await sql.listen(channel, onWake, () => onWake(null))))),
     close: () => noted(async () => void (await Promise.all([pool.close(), wakes.close()]))),
@@ -93,7 +95,17 @@ export async function openClient({ url, connections = CONNECTIONS, host }: Clien
  * Quirk: a statement that is sent after its connection has ended ends the whole process, and the library's own
  * transactions send their rollback so. Here nothing more is sent then; the pool is replaced, and its connections end.
  */
-async function inTransaction<T>(sql: Sql, work: (queries: Queries) => Promise<T>): Promise<T> {
+function inTransaction<T>(sql: Sql, onEnded: OnEnded, work: (queries: Queries) => Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    // Quirk: the library never settles a statement that it is given for a reserved connection that has ended.
+    const forget = onEnded(() =>
+      reject(Object.assign(new Error("the connection ended"), { code: "CONNECTION_CLOSED" })),
+    );
+    performTransaction(sql, work).finally(forget).then(resolve, reject);
+  });
+}
+
+async function performTransaction<T>(sql: Sql, work: (queries: Queries) => Promise<T>): Promise<T> {
   const reserved = await sql.reserve();
   try {
     await reserved.unsafe("BEGIN");
@@ -116,8 +128,12 @@ interface PoolOptions {
   readonly name: string;
 }
 
+/** Subscribes to the end of a connection of the pool, some time after it. Returns how to unsubscribe. */
+type OnEnded = (subscriber: () => void) => () => void;
+type PoolWork<T> = (sql: Sql, onEnded: OnEnded) => Promise<T>;
+
 interface Pool {
-  readonly use: <T>(work: (sql: Sql) => Promise<T>) => Promise<T>;
+  readonly use: <T>(work: PoolWork<T>) => Promise<T>;
   readonly close: () => Promise<unknown>;
 }
 
@@ -130,15 +146,16 @@ const BROKEN = /^(08...|57P0[1-5]|CONNECTION_|CONNECT_TIMEOUT|ECONNRESET|EPIPE)/
  */
 async function openPool(options: PoolOptions): Promise<Pool> {
   const open = await load(options);
-  let current = open();
+  const ends = openEnds();
+  let current = open(ends.onClose);
   return {
     async use(work) {
       const sql = current;
       try {
-        return await limited(work(sql));
+        return await limited(work(sql, ends.subscribe));
       } catch (error) {
         if (sql === current && BROKEN.test(codeOf(error))) {
-          current = open();
+          current = open(ends.onClose);
           // What else is under way there has a moment to end.
           sql.end({ timeout: CLOSE_S }).catch(() => {});
         }
@@ -149,13 +166,31 @@ async function openPool(options: PoolOptions): Promise<Pool> {
   };
 }
 
-async function load({ url, connections, name }: PoolOptions): Promise<() => Sql> {
+/** Connections that end, whichever it was: transactions that run then have a moment to finish. */
+function openEnds(): { readonly onClose: () => void; readonly subscribe: OnEnded } {
+  const subscribers = new Set<() => void>();
+  return {
+    onClose() {
+      const running = [...subscribers];
+      const end = (): void => {
+        for (const subscriber of running) if (subscribers.has(subscriber)) subscriber();
+      };
+      if (running.length > 0) setTimeout(end, ENDED_MS).unref();
+    },
+    subscribe(subscriber) {
+      subscribers.add(subscriber);
+      return () => subscribers.delete(subscriber);
+    },
+  };
+}
+
+async function load({ url, connections, name }: PoolOptions): Promise<(onClose: () => void) => Sql> {
   const { default: postgres } = await import("postgres").catch((error: unknown) => {
     const reason = error instanceof Error ? error.message.split("\n")[0] : String(error);
     const advice = "Install Franca with its optional dependencies, or `npm install postgres` beside it.";
     throw new ApiError("storage_error", `The package postgres cannot be loaded (${reason}). ${advice}`);
   });
-  const open = (): Sql =>
+  const open = (onClose: () => void): Sql =>
     postgres(url, {
       max: connections,
       connect_timeout: CONNECT_S,
@@ -163,6 +198,7 @@ async function load({ url, connections, name }: PoolOptions): Promise<() => Sql>
       // Types of arrays are not asked for at every connection: we use none.
       fetch_types: false,
       onnotice: () => {},
+      onclose: onClose,
       connection: {
         application_name: name,
         statement_timeout: STATEMENT_MS,
