@@ -254,7 +254,8 @@ export async function openDaemon(options: DaemonOptions): Promise<Daemon> {
     address.url = url;
     lock?.publish({ url, token: token !== null });
     logger.info("daemon.started", { url, version });
-    const retention = (): Promise<void> => keepInBounds({ ...options, sessions: runtime, logger, signal });
+    const retention = (onProgress: () => void): Promise<void> =>
+      keepInBounds({ ...options, sessions: runtime, logger, signal, onProgress });
     const tasks = [counting, background.start("retention", retention, signal)];
     const close = once(async () => {
       await closeDaemon({ server, connections, sessions, followers, stopped, tasks, lock, logger });

@@ -16,6 +16,8 @@ export interface RetentionOptions extends RetentionPolicy {
   readonly sessions: Pick<Sessions, "prune" | "storedBytes">;
   readonly logger: Logger;
   readonly signal: AbortSignal;
+  /** Called after each check. */
+  readonly onProgress?: () => void;
   /** How often it is looked. */
   readonly everyMs?: number;
 }
@@ -32,6 +34,7 @@ export async function keepInBounds(options: RetentionOptions): Promise<void> {
   if (keepDays === undefined && maxDisk === undefined) return;
   while (!signal.aborted) {
     const isMore = await step(options);
+    options.onProgress?.();
     await pause(isMore ? PAUSE_MS : everyMs, signal);
   }
 }
