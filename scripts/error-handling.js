@@ -1,6 +1,6 @@
 /**
- * Checks with the compiler's types that errors in `src` have handlers; `npm run lint` runs it. An error without one ends
- * the whole process. Reports:
+ * Checks with the compiler's types that errors in `src` have handlers; `npm run lint` runs it. An error without one
+ * ends the whole process. Reports:
  *
  * - a promise that is dropped, also with `void`, without a rejection handler
  * - a promise that is kept in a variable, and that its function does not await, return or handle

@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { defined } from "../core/defined.ts";
 import type { InProcessHost } from "../core/in-process.ts";
-import type { BuiltinHears, BuiltinSays, BuiltinTodo } from "../dialects/builtin.ts";
+import type { BuiltinHears, BuiltinTodo } from "../dialects/builtin.ts";
 import type { RememberedScope } from "../permissions/scopes.ts";
 import { ApiError } from "../protocol/errors.ts";
 import type { PermissionMode } from "../protocol/events.ts";
@@ -84,12 +84,7 @@ function startState(options: SessionOptions): State {
   const { host, settings } = options;
   const { model, variant, mode, permission_mode } = host.options;
   const rules = readRules(settings.permission ?? {});
-  const say = async (line: BuiltinSays): Promise<void> => {
-    if (!host.emit(line)) await host.drained();
-  };
-  const emit = (line: BuiltinSays): void => {
-    host.emit(line);
-  };
+  const { say, emit } = outputTo(host);
   const gate = createGate({
     policy: () => ({ mode: state.permissionMode, rules, remembered: state.remembered }),
     remember: (scopes) => void state.remembered.push(...scopes),
@@ -139,6 +134,17 @@ function startState(options: SessionOptions): State {
     turn: null,
   };
   return state;
+}
+
+function outputTo(host: SessionOptions["host"]): Pick<SessionContext, "say" | "emit"> {
+  return {
+    async say(line) {
+      if (!host.emit(line)) await host.drained();
+    },
+    emit(line) {
+      host.emit(line);
+    },
+  };
 }
 
 /** Its servers end with the connection to the session. */

@@ -21,7 +21,7 @@ import { type Logger, silentLogger } from "../runtime/logger.ts";
 import type { RuntimeOptions } from "../runtime/options.ts";
 import type { PluginEntry } from "../runtime/plugins/plugins.ts";
 import type { Sessions } from "../runtime/session/contract.ts";
-import { keepInBounds, type RetentionPolicy } from "../runtime/session/retention.ts";
+import { type RetentionPolicy, startRetention } from "../runtime/session/retention.ts";
 import { openSessions } from "../runtime/session/sessions.ts";
 import { routes } from "./api/index.ts";
 import { type FollowerOptions, type Followers, openFollowers } from "./followers.ts";
@@ -203,12 +203,12 @@ export interface Daemon {
   readonly close: () => Promise<void>;
 }
 
-export async function openDaemon(options: DaemonOptions): Promise<Daemon> {
-  const { host, port, token, store, data, logger = silentLogger } = options;
+export async function openDaemon(given: DaemonOptions): Promise<Daemon> {
+  const { host, port, token, store, data, logger = silentLogger, background = openBackground({ logger }) } = given;
+  const options = { ...given, background };
   refuseOpen(options);
   const lock = store === "memory" ? null : lockDaemon(data);
   const stopped = new AbortController();
-  const background = options.background ?? openBackground({ logger });
   const attachments = openAttachments(options);
   let sessions: Sessions | null = null;
   let followers: Followers | null = null;
@@ -216,14 +216,12 @@ export async function openDaemon(options: DaemonOptions): Promise<Daemon> {
     const address: Address = { url: null, token };
     const logins = openLogins({ folder: store === "memory" ? null : data });
     const listening = { port: 0, clients: () => 0 };
-    const opening = { ...options, background, role: "daemon", stop: null, address } as const;
-    sessions = await openRuntime({ ...opening, attachments: attachments.folder });
+    sessions = await openRuntime({ ...options, role: "daemon", stop: null, address, attachments: attachments.folder });
     const runtime = sessions;
     const { signal } = stopped;
     const folder = store === "memory" ? null : data;
     followers = await openFollowers(options, { sessions, logger, background, folder });
-    const clients = (): number => listening.clients();
-    const { metrics, task: counting } = openMetrics({ sessions, background, signal, clients });
+    const { metrics, task } = openMetrics({ sessions, background, signal, clients: () => listening.clients() });
     const server = createHttpServer({
       door: doorOf(options, { logins, sessions }),
       context: {
@@ -234,12 +232,10 @@ export async function openDaemon(options: DaemonOptions): Promise<Daemon> {
         logins,
         prove: (nonce, login) => proved({ token, nonce, login, logins, port: listening.port }),
         attachments: attachments.folder,
-        logger,
-        version,
         get defaultAgent() {
           return runtime.defaultAgent() ?? MOCK;
         },
-        ...boundsOf(options, sessions),
+        ...settingsOf(options, sessions),
         stopped: signal,
       },
       routes,
@@ -254,9 +250,7 @@ export async function openDaemon(options: DaemonOptions): Promise<Daemon> {
     address.url = url;
     lock?.publish({ url, token: token !== null });
     logger.info("daemon.started", { url, version });
-    const retention = (onProgress: () => void): Promise<void> =>
-      keepInBounds({ ...options, sessions: runtime, logger, signal, onProgress });
-    const tasks = [counting, background.start("retention", retention, signal)];
+    const tasks = [task, startRetention({ ...options, sessions, logger, signal })];
     const close = once(async () => {
       await closeDaemon({ server, connections, sessions, followers, stopped, tasks, lock, logger });
       attachments.remove();
@@ -272,10 +266,12 @@ export async function openDaemon(options: DaemonOptions): Promise<Daemon> {
   }
 }
 
-const boundsOf = (
-  { token, maxBodyBytes = MAX_BODY_BYTES, heartbeatMs = HEARTBEAT_MS }: DaemonOptions,
+const settingsOf = (
+  { token, logger = silentLogger, maxBodyBytes = MAX_BODY_BYTES, heartbeatMs = HEARTBEAT_MS }: DaemonOptions,
   { host }: Sessions,
 ) => ({
+  version,
+  logger,
   maxBodyBytes,
   heartbeatMs,
   hostCalls: token === null || host === null ? null : openHostCalls({ token, host }),

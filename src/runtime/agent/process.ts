@@ -107,7 +107,7 @@ function spawnWith({ command, args, directory, environment, output = null }: Age
     detached: true,
     stdio: ["pipe", output?.writer ?? "pipe", "pipe"],
   });
-  // `untilGone` reports it. Without any listener it would end the daemon.
+  // `untilGone` reports it. Without a handler, an error event ends the daemon.
   child.on("error", () => {});
   // Quirk: without a free file descriptor, Node gives the child no streams and emits the error later.
   if (child.pid === undefined && child.stdin == null) throw noDescriptor(command);

@@ -130,12 +130,16 @@ export async function startRuntime(options: RuntimeOptions): Promise<Runtime> {
     idleMs: options.idleMs ?? IDLE_MS,
     logger,
     background: options.background ?? openBackground({ logger, system }),
-    recovered: new Map(),
-    unrecovered: new Set(),
-    unreleased: new Set(),
+    ...noSessions(),
     closed: false,
   };
 }
+
+const noSessions = (): Pick<Runtime, "recovered" | "unrecovered" | "unreleased"> => ({
+  recovered: new Map(),
+  unrecovered: new Set(),
+  unreleased: new Set(),
+});
 
 async function openLog({ store, version, logger }: RuntimeOptions, guard: Guard): Promise<EventLog> {
   switch (store.kind) {

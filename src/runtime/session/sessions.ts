@@ -56,14 +56,15 @@ function recoverRegularly(table: OpenSessions): Timer {
   const run = async (): Promise<void> => {
     recovering = true;
     try {
-      await releaseUnloaded(table);
       await (runtime.log.cluster?.draining() === true ? releaseIdle(table) : recover(table));
     } finally {
       recovering = false;
     }
   };
   const runUnlessRunning = (): void => {
-    if (!recovering && !runtime.closed) runtime.background.run("recovery", run);
+    if (recovering || runtime.closed) return;
+    runtime.background.run("idle-sessions", () => releaseUnloaded(table));
+    runtime.background.run("recovery", run);
   };
   // Where leases are shorter, a host that is gone is noticed sooner.
   const { store } = runtime.options;

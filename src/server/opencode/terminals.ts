@@ -63,7 +63,7 @@ export async function connectTerminal(context: Context, passThrough: PassThrough
   const headers = { ...server.headers, ...socketHeaders(incoming) };
   const signal = AbortSignal.any([left.signal, server.gone]);
   const outgoing = request({ hostname, port, path: target, headers, signal, agent: false });
-  // `answerTo` reports it. Without any listener it would end the daemon.
+  // `answerTo` reports it. Without a handler, an error event ends the daemon.
   outgoing.on("error", () => {});
   outgoing.end();
   const answered = await answerTo(outgoing).catch((cause: unknown) => {

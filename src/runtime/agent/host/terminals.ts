@@ -119,7 +119,7 @@ async function create(options: TerminalsOptions, call: Create): Promise<Terminal
     detached: true,
     stdio: ["ignore", "pipe", "pipe"],
   });
-  // `untilEnded` reports it. Without any listener it would end the daemon.
+  // `untilEnded` reports it. Without a handler, an error event ends the daemon.
   child.on("error", () => {});
   const { pid } = child;
   const started = pid === undefined ? null : processTable.startOf(pid);

@@ -37,6 +37,8 @@ export interface ClientOptions {
 }
 
 const CONNECTIONS = 8;
+/** Connections for transactions, which are part of these. */
+const TRANSACTIONS = 2;
 const CONNECT_S = 10;
 const STATEMENT_MS = 30_000;
 const IDLE_IN_TRANSACTION_MS = 30_000;
@@ -47,8 +49,6 @@ const RECONNECT_LONGEST_S = 1;
 /** How long a read is tried again after its connection was cut, and how long it waits in between. */
 const READ_AGAIN_MS = 5_000;
 const READ_PAUSE_MS = 100;
-/** How long a transaction may still run after a connection of its pool has ended. */
-const ENDED_MS = 2_000;
 const CLOSE_S = 5;
 /** Postgres keeps no more of a connection's name. */
 const NAME_LENGTH = 63;
@@ -64,60 +64,101 @@ export async function openClient({ url, connections = CONNECTIONS, host }: Clien
     }
   };
   // Even its complaint about an address may repeat it.
-  const pool = await noted(() => openPool({ url, connections, name }));
+  const pool = await noted(() => openPool({ url, connections: Math.max(1, connections - TRANSACTIONS), name }));
+  const transactions = await noted(() => openTransactions({ url, name }));
   // Of its own: it is never replaced, and listens again by itself.
   const wakes = await noted(() => openPool({ url, connections: 1, name }));
   let used = 0;
-  const guard = <T>(work: PoolWork<T>): Promise<T> =>
+  const guard = <T>(work: () => Promise<T>): Promise<T> =>
     noted(async () => {
       used += 1;
       try {
-        return await pool.use(work);
+        return await work();
       } finally {
         used -= 1;
       }
     });
-  const query: Queries["query"] = (text, ...values) => guard((sql) => ask(sql, text, values));
+  const query: Queries["query"] = (text, ...values) => guard(() => pool.use((sql) => ask(sql, text, values)));
   return {
     place,
     name,
     load: () => ({ busy: Math.min(used, connections), waiting: Math.max(0, used - connections) }),
     query,
     read: (text, ...values) => again(() => query(text, ...values)),
-    transaction: (work) => guard((sql, ended) => inTransaction(sql, ended, work)),
+    transaction: (work) => guard(() => transactions.run(work)),
     listen: (channel, onWake) =>
       noted(() => wakes.use(async (sql) => void (await sql.listen(channel, onWake, () => onWake(null))))),
-    close: () => noted(async () => void (await Promise.all([pool.close(), wakes.close()]))),
+    close: () => noted(async () => void (await Promise.all([pool.close(), transactions.close(), wakes.close()]))),
   };
 }
 
-/**
- * Quirk: a statement that is sent after its connection has ended ends the whole process, and the library's own
- * transactions send their rollback so. Here nothing more is sent then; the pool is replaced, and its connections end.
- */
-function inTransaction<T>(sql: Sql, onEnded: OnEnded, work: (queries: Queries) => Promise<T>): Promise<T> {
-  return new Promise((resolve, reject) => {
-    // Quirk: the library never settles a statement that it is given for a reserved connection that has ended.
-    const forget = onEnded(() =>
-      reject(Object.assign(new Error("the connection ended"), { code: "CONNECTION_CLOSED" })),
-    );
-    performTransaction(sql, work).finally(forget).then(resolve, reject);
-  });
+interface Transactions {
+  readonly run: <T>(work: (queries: Queries) => Promise<T>) => Promise<T>;
+  readonly close: () => Promise<void>;
 }
 
-async function performTransaction<T>(sql: Sql, work: (queries: Queries) => Promise<T>): Promise<T> {
-  const reserved = await sql.reserve();
+interface TransactionConnection {
+  readonly sql: Sql;
+  ended: boolean;
+}
+
+/**
+ * Transactions have connections of their own. Quirks of the library: `begin` sends its rollback after the connection
+ * has ended, which ends the whole process, and `reserve` never resolves when it has to open a connection. A connection
+ * that has ended is replaced: the library would run the rest of the transaction on a new one, without it.
+ */
+async function openTransactions(options: Omit<PoolOptions, "connections">): Promise<Transactions> {
+  const connect = await load({ ...options, connections: 1 });
+  const idle: TransactionConnection[] = [];
+  const waiting: (() => void)[] = [];
+  let used = 0;
+  const open = (): TransactionConnection => {
+    const onClose = (): void => {
+      connection.ended = true;
+    };
+    const connection: TransactionConnection = { sql: connect(onClose), ended: false };
+    return connection;
+  };
+  const take = async (): Promise<TransactionConnection> => {
+    while (used >= TRANSACTIONS) await new Promise<void>((resolve) => waiting.push(resolve));
+    used += 1;
+    const known = idle.pop();
+    return known === undefined || known.ended ? open() : known;
+  };
+  const give = (connection: TransactionConnection): void => {
+    used -= 1;
+    if (connection.ended) connection.sql.end({ timeout: 0 }).catch(() => {});
+    else idle.push(connection);
+    waiting.shift()?.();
+  };
+  return {
+    async run(work) {
+      const connection = await take();
+      try {
+        return await limited(inTransaction(connection, work));
+      } catch (error) {
+        if (BROKEN.test(codeOf(error))) connection.ended = true;
+        throw error;
+      } finally {
+        give(connection);
+      }
+    },
+    close: async () => void (await Promise.all(idle.map(({ sql }) => sql.end({ timeout: CLOSE_S })))),
+  };
+}
+
+async function inTransaction<T>(connection: TransactionConnection, work: (queries: Queries) => Promise<T>): Promise<T> {
+  const query: Queries["query"] = async (text, ...values) => {
+    if (connection.ended) throw Object.assign(new Error("the connection ended"), { code: "CONNECTION_CLOSED" });
+    return ask(connection.sql, text, values);
+  };
+  await query("BEGIN");
   try {
-    await reserved.unsafe("BEGIN");
-    const result = await work({ query: (text, ...values) => ask(reserved, text, values) });
-    await reserved.unsafe("COMMIT");
-    reserved.release();
+    const result = await work({ query });
+    await query("COMMIT");
     return result;
   } catch (error) {
-    if (!BROKEN.test(codeOf(error))) {
-      await reserved.unsafe("ROLLBACK");
-      reserved.release();
-    }
+    if (!connection.ended && !BROKEN.test(codeOf(error))) await query("ROLLBACK");
     throw error;
   }
 }
@@ -128,12 +169,8 @@ interface PoolOptions {
   readonly name: string;
 }
 
-/** Subscribes to the end of a connection of the pool, some time after it. Returns how to unsubscribe. */
-type OnEnded = (subscriber: () => void) => () => void;
-type PoolWork<T> = (sql: Sql, onEnded: OnEnded) => Promise<T>;
-
 interface Pool {
-  readonly use: <T>(work: PoolWork<T>) => Promise<T>;
+  readonly use: <T>(work: (sql: Sql) => Promise<T>) => Promise<T>;
   readonly close: () => Promise<unknown>;
 }
 
@@ -146,16 +183,15 @@ const BROKEN = /^(08...|57P0[1-5]|CONNECTION_|CONNECT_TIMEOUT|ECONNRESET|EPIPE)/
  */
 async function openPool(options: PoolOptions): Promise<Pool> {
   const open = await load(options);
-  const ends = openEnds();
-  let current = open(ends.onClose);
+  let current = open(() => {});
   return {
     async use(work) {
       const sql = current;
       try {
-        return await limited(work(sql, ends.subscribe));
+        return await limited(work(sql));
       } catch (error) {
         if (sql === current && BROKEN.test(codeOf(error))) {
-          current = open(ends.onClose);
+          current = open(() => {});
           // What else is under way there has a moment to end.
           sql.end({ timeout: CLOSE_S }).catch(() => {});
         }
@@ -163,24 +199,6 @@ async function openPool(options: PoolOptions): Promise<Pool> {
       }
     },
     close: () => current.end({ timeout: CLOSE_S }),
-  };
-}
-
-/** Connections that end, whichever it was: transactions that run then have a moment to finish. */
-function openEnds(): { readonly onClose: () => void; readonly subscribe: OnEnded } {
-  const subscribers = new Set<() => void>();
-  return {
-    onClose() {
-      const running = [...subscribers];
-      const end = (): void => {
-        for (const subscriber of running) if (subscribers.has(subscriber)) subscriber();
-      };
-      if (running.length > 0) setTimeout(end, ENDED_MS).unref();
-    },
-    subscribe(subscriber) {
-      subscribers.add(subscriber);
-      return () => subscribers.delete(subscriber);
-    },
   };
 }
 
