@@ -207,19 +207,19 @@ export async function openDaemon(given: DaemonOptions): Promise<Daemon> {
   const { host, port, token, store, data, logger = silentLogger, background = openBackground({ logger }) } = given;
   const options = { ...given, background };
   refuseOpen(options);
-  const lock = store === "memory" ? null : lockDaemon(data);
+  const folder = store === "memory" ? null : data;
+  const lock = folder === null ? null : lockDaemon(folder);
   const stopped = new AbortController();
   const attachments = openAttachments(options);
   let sessions: Sessions | null = null;
   let followers: Followers | null = null;
   try {
     const address: Address = { url: null, token };
-    const logins = openLogins({ folder: store === "memory" ? null : data });
+    const logins = openLogins({ folder });
     const listening = { port: 0, clients: () => 0 };
     sessions = await openRuntime({ ...options, role: "daemon", stop: null, address, attachments: attachments.folder });
     const runtime = sessions;
     const { signal } = stopped;
-    const folder = store === "memory" ? null : data;
     followers = await openFollowers(options, { sessions, logger, background, folder });
     const { metrics, task } = openMetrics({ sessions, background, signal, clients: () => listening.clients() });
     const server = createHttpServer({
@@ -246,8 +246,7 @@ export async function openDaemon(given: DaemonOptions): Promise<Daemon> {
     listening.clients = connections.count;
     const bound = await listen(server, { host, port });
     listening.port = bound.port;
-    const url = urlOf({ host, port: bound.port });
-    address.url = url;
+    const url = publishUrl(address, { host, port: bound.port });
     lock?.publish({ url, token: token !== null });
     logger.info("daemon.started", { url, version });
     const tasks = [task, startRetention({ ...options, sessions, logger, signal })];
@@ -386,6 +385,11 @@ function listenError(error: NodeJS.ErrnoException, { host, port }: { host: strin
         options,
       );
   }
+}
+
+function publishUrl(address: Address, bound: { host: string; port: number }): string {
+  address.url = urlOf(bound);
+  return address.url;
 }
 
 /** An address that means "all" is reached by loopback. */
