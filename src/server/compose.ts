@@ -210,6 +210,7 @@ export async function openDaemon(given: DaemonOptions): Promise<Daemon> {
   const folder = store === "memory" ? null : data;
   const lock = folder === null ? null : lockDaemon(folder);
   const stopped = new AbortController();
+  const { signal } = stopped;
   const attachments = openAttachments(options);
   let sessions: Sessions | null = null;
   let followers: Followers | null = null;
@@ -219,7 +220,6 @@ export async function openDaemon(given: DaemonOptions): Promise<Daemon> {
     const listening = { port: 0, clients: () => 0 };
     sessions = await openRuntime({ ...options, role: "daemon", stop: null, address, attachments: attachments.folder });
     const runtime = sessions;
-    const { signal } = stopped;
     followers = await openFollowers(options, { sessions, logger, background, folder });
     const { metrics, task } = openMetrics({ sessions, background, signal, clients: () => listening.clients() });
     const server = createHttpServer({
@@ -257,8 +257,7 @@ export async function openDaemon(given: DaemonOptions): Promise<Daemon> {
     return { url, port: bound.port, sessions, logins, close };
   } catch (error) {
     stopped.abort();
-    await followers?.close();
-    await sessions?.close();
+    await followers?.close().finally(() => sessions?.close());
     attachments.remove();
     lock?.release();
     throw error;
