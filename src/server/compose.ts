@@ -257,7 +257,7 @@ export async function openDaemon(given: DaemonOptions): Promise<Daemon> {
     return { url, port: bound.port, sessions, logins, close };
   } catch (error) {
     stopped.abort();
-    await followers?.close().finally(() => sessions?.close());
+    for (const open of [followers, sessions]) await open?.close();
     attachments.remove();
     lock?.release();
     throw error;
