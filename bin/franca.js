@@ -18,8 +18,18 @@ if (process.platform === "win32") {
 } else {
   if (["serve", "server"].includes(process.argv[2])) await startEngine();
   keepCompiled(await import("node:module"));
-  const { main } = await import("../dist/cli.js");
-  await main(process.argv.slice(2));
+  const main = await load();
+  await main?.(process.argv.slice(2));
+}
+
+/** The program has about a hundred files, of which Node opens many at once. */
+async function load() {
+  try {
+    return (await import("../dist/cli.js")).main;
+  } catch (error) {
+    if (error.code !== "EMFILE" && error.code !== "ENFILE") throw error;
+    fail("Franca may not open more files: raise the limit, for example with `ulimit -n 1024`, and start it again.");
+  }
 }
 
 /**

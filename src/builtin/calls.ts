@@ -142,7 +142,7 @@ function toolContext({ context, signal, subagent, delegate }: CallsOptions, call
     environment: context.commandEnvironment,
     permit: (permit) => gate.permit(permit, asker),
     ask: (questions) => gate.ask(questions, asker),
-    emit: (delta) => void context.say({ type: "tool.output", call_id: callId, delta }),
+    emit: (delta) => context.emit({ type: "tool.output", call_id: callId, delta }),
     delegate: (task) => delegate({ callId, ...task, signal }),
   };
 }

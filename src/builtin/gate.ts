@@ -30,6 +30,7 @@ export interface GateOptions {
   readonly policy: () => Policy;
   readonly remember: (scopes: readonly RememberedScope[]) => void;
   readonly say: (line: BuiltinSays) => Promise<void>;
+  readonly emit: (line: BuiltinSays) => void;
   /** A person's bare "no" ends the turn, so whatever else waits is rejected with it. */
   readonly rejectTogether: boolean;
 }
@@ -109,15 +110,15 @@ function hear(line: BuiltinHears, { waiting, options }: { waiting: Waitings; opt
   }
 }
 
-function rejectAll({ permissions, questions }: Waitings, { say, rejectTogether }: GateOptions): void {
+function rejectAll({ permissions, questions }: Waitings, { emit, rejectTogether }: GateOptions): void {
   if (!rejectTogether) return;
   for (const [id, settle] of [...permissions]) {
     settle({ reply: "reject" });
-    void say({ type: "permission.answered", id, reply: "reject" });
+    emit({ type: "permission.answered", id, reply: "reject" });
   }
   for (const [id, settle] of [...questions]) {
     settle({ rejected: null });
-    void say({ type: "question.answered", id, answers: null });
+    emit({ type: "question.answered", id, answers: null });
   }
 }
 

@@ -36,6 +36,8 @@ export interface SessionContext {
   readonly ripgrep: string | null;
   /** Says a line; resolves when the reader has room again. */
   readonly say: (line: BuiltinSays) => Promise<void>;
+  /** Emits a line without waiting for a reader that is behind. */
+  readonly emit: (line: BuiltinSays) => void;
   readonly todos: {
     readonly read: () => readonly BuiltinTodo[];
     readonly write: (todos: readonly BuiltinTodo[]) => void;

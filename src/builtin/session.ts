@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { defined } from "../core/defined.ts";
 import type { InProcessHost } from "../core/in-process.ts";
-import type { BuiltinHears, BuiltinSays, BuiltinTodo } from "../dialects/builtin.ts";
+import type { BuiltinHears, BuiltinTodo } from "../dialects/builtin.ts";
 import type { RememberedScope } from "../permissions/scopes.ts";
 import { ApiError } from "../protocol/errors.ts";
 import type { PermissionMode } from "../protocol/events.ts";
@@ -84,13 +84,12 @@ function startState(options: SessionOptions): State {
   const { host, settings } = options;
   const { model, variant, mode, permission_mode } = host.options;
   const rules = readRules(settings.permission ?? {});
-  const say = async (line: BuiltinSays): Promise<void> => {
-    if (!host.emit(line)) await host.drained();
-  };
+  const { say, emit } = outputTo(host);
   const gate = createGate({
     policy: () => ({ mode: state.permissionMode, rules, remembered: state.remembered }),
     remember: (scopes) => void state.remembered.push(...scopes),
     say,
+    emit,
     rejectTogether: !(settings.experimental?.continue_loop_on_deny ?? false),
   });
   const { directory, outputDirectory, dataDirectory, commandEnvironment, ripgrep, hooks, world } = options;
@@ -99,7 +98,7 @@ function startState(options: SessionOptions): State {
     outputDirectory,
     dataDirectory,
     commandEnvironment,
-    ...{ ripgrep, hooks, world, settings, gate, say },
+    ...{ ripgrep, hooks, world, settings, gate, say, emit },
     sessionId: host.options.session_id,
     files: fileLedger(),
     processes: host.processes ?? { begin: async () => randomUUID(), ended: () => {} },
@@ -108,7 +107,7 @@ function startState(options: SessionOptions): State {
       read: () => state.todos,
       write(todos) {
         state.todos = todos;
-        void say({ type: "todo", todos });
+        emit({ type: "todo", todos });
       },
     },
     nextId(kind) {
@@ -137,11 +136,25 @@ function startState(options: SessionOptions): State {
   return state;
 }
 
+function outputTo(host: SessionOptions["host"]): Pick<SessionContext, "say" | "emit"> {
+  return {
+    async say(line) {
+      if (!host.emit(line)) await host.drained();
+    },
+    emit(line) {
+      host.emit(line);
+    },
+  };
+}
+
 /** Its servers end with the connection to the session. */
 function serversOf({ host, mcpFetch, version }: SessionOptions, context: SessionContext): McpTools {
   const servers = host.options.mcp;
   const mcp = openMcpTools({ servers, context, fetch: mcpFetch, version });
-  if (Object.keys(servers).length > 0) host.signal.addEventListener("abort", () => void mcp.close());
+  if (Object.keys(servers).length > 0) {
+    // Their processes end with the connection in any case.
+    host.signal.addEventListener("abort", () => mcp.close().catch(() => {}));
+  }
   return mcp;
 }
 
@@ -246,13 +259,14 @@ function startTurn(state: State, work: (signal: AbortSignal) => Promise<Ending>)
   const stop = (): void => turn.abort();
   if (host.signal.aborted) stop();
   host.signal.addEventListener("abort", stop);
-  void work(turn.signal)
+  work(turn.signal)
     .catch((error: unknown) => (turn.signal.aborted ? { reason: "aborted" as const } : endOf(error)))
     .then((ending) => {
       host.signal.removeEventListener("abort", stop);
       state.turn = null;
-      void state.context.say({ type: "end", ...ending });
-    });
+      state.context.emit({ type: "end", ...ending });
+    })
+    .catch((error: unknown) => host.exit({ code: null, signal: null, message: String(error), error_code: "internal" }));
 }
 
 function endOf(error: unknown): Ending {
@@ -341,7 +355,9 @@ function onceFor<T>(make: () => Promise<T>, keyOf: () => string): () => Promise<
   let made: { readonly key: string; readonly value: Promise<T> } | null = null;
   return () => {
     const key = keyOf();
-    if (made?.key !== key) made = { key, value: make() };
-    return made.value;
+    if (made?.key === key) return made.value;
+    const value = make();
+    made = { key, value };
+    return value;
   };
 }

@@ -35,16 +35,12 @@ export function openAnswering(options: AnsweringOptions): Answering {
   const answer = (id: string, work: (signal: AbortSignal) => Promise<void>): void => {
     const controller = new AbortController();
     open.set(id, controller);
-    last = last.then(async () => {
-      if (controller.signal.aborted) return;
-      try {
-        await work(controller.signal);
-      } catch (error) {
-        // Somebody else was quicker, or the turn is over: there is nothing left to answer.
-        if (!(error instanceof ApiError)) throw error;
-        if (error.status !== 409 && error.status !== 404) options.output.say(error.message);
-      }
-    });
+    const onError = (error: unknown): void => {
+      // Another client was faster, or the turn is over: there is nothing left to answer.
+      if (error instanceof ApiError && (error.status === 409 || error.status === 404)) return;
+      options.output.say(error instanceof Error ? error.message : String(error));
+    };
+    last = last.then(() => (controller.signal.aborted ? undefined : work(controller.signal))).catch(onError);
   };
   const forget = (id: string): void => {
     open.get(id)?.abort();

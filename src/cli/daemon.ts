@@ -57,6 +57,8 @@ async function start(flags: Flags): Promise<void> {
     stdio: ["ignore", output, output, "ipc"],
     env: { ...process.env, [LOG_VARIABLE]: log },
   });
+  // `listening` rejects with it.
+  child.on("error", () => {});
   const { url } = await listening(child, { log });
   child.disconnect();
   child.unref();

@@ -70,6 +70,8 @@ function inputLine(state: State, { onInterrupt, history }: KeyboardOptions): Lin
           ? { input: stdin, output: stderr, history: past, historySize: MAX_HISTORY }
           : { input: stdin, terminal: false },
       );
+      // A terminal that is gone ends the input.
+      lines.on("error", () => lines.close());
       lines.on("SIGINT", onInterrupt);
       lines.on("history", (all: string[]) => past.splice(0, past.length, ...all));
       state.current = lines;

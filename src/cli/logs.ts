@@ -64,6 +64,8 @@ async function logs(flags: Flags): Promise<void> {
     rest = lines.pop() ?? "";
     process.stdout.write(lines.map(shown).join(""));
   });
+  // A file that is moved away is found again by the next change.
+  watcher.on("error", () => {});
   await new Promise<void>((resolve) => onSignals({ interrupt: resolve, terminate: resolve }));
   watcher.close();
 }

@@ -96,6 +96,9 @@ const commands: readonly CommandEntry[] = [
   { name: "man", summary: "Print the manual page", load: () => import("./man.ts"), hidden: true },
 ];
 
+const TOO_MANY_FILES =
+  "Franca may not open more files: raise the limit, for example with `ulimit -n 1024`, and start it again.";
+
 /** Exit codes that every command shares. A command sets its own through `process.exitCode`. */
 const FAILED = 1;
 const USAGE = 2;
@@ -103,12 +106,12 @@ const USAGE = 2;
 export async function main(argv: readonly string[]): Promise<void> {
   const asked = argv.find((argument) => !argument.startsWith("-"));
   const named = asked === "help" ? argv[argv.indexOf("help") + 1] : asked;
-  const program = await programWith(named);
   try {
+    const program = await programWith(named);
     if (argv.length === 0) await (await import("./overview.ts")).overview();
     else await program.parseAsync([...argv], { from: "user" });
   } catch (error) {
-    process.exitCode = exitCode(await asStorageError(error));
+    process.exitCode = await exitCode(await asStorageError(error));
   }
 }
 
@@ -133,15 +136,16 @@ async function programWith(named: string | undefined | null): Promise<Command> {
   return program;
 }
 
-/** A folder that is full or cannot be written, wherever that happened: a sentence instead of a stack. */
+/** A limit of the system, or a folder that is full or cannot be written: a sentence instead of a stack. */
 async function asStorageError(error: unknown): Promise<unknown> {
   if (!(error instanceof Error && "code" in error)) return error;
+  if (error.code === "EMFILE" || error.code === "ENFILE") return new CommandError(TOO_MANY_FILES, { cause: error });
   if (!["ENOSPC", "EDQUOT", "EROFS", "EACCES", "EPERM"].includes(String(error.code))) return error;
   const { storageError } = await import("../runtime/storage-error.ts");
   return storageError("path" in error ? String(error.path) : "the data folder", error);
 }
 
-function exitCode(error: unknown): number {
+async function exitCode(error: unknown): Promise<number> {
   // Commander has said it already; its own exit code for wrong usage is 1, which is ours for a failure.
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : USAGE;
   if (error instanceof UsageError) return say(error.message, { code: USAGE });
@@ -151,7 +155,12 @@ function exitCode(error: unknown): number {
   }
   if (error instanceof ImpostorError) return say(error.message, { code: FAILED });
   if (error instanceof CommandError) return say(error.message, { code: FAILED });
-  throw error;
+  const { reportCrash } = await import("./last-resort.ts");
+  const { openRedactor } = await import("../runtime/redact.ts");
+  const { defaultFolder } = await import("../sdk/data-folder.ts");
+  const redactor = openRedactor({ token: null, environment: process.env });
+  process.stderr.write(`${reportCrash(defaultFolder(), error, redactor)}\n`);
+  return FAILED;
 }
 
 /** What the daemon answers to all clients; here, what to type. */

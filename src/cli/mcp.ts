@@ -62,7 +62,7 @@ async function mcp(flags: Flags): Promise<void> {
     const work = last.then(() => relay({ send, message, write, signal: stopped.signal }));
     if (isFirst) last = work;
     underway.add(work);
-    void work.finally(() => underway.delete(work));
+    work.catch(() => {}).finally(() => underway.delete(work));
   };
   const splitter = splitLines({
     onLine: carry,

@@ -188,8 +188,10 @@ async function startCarrier(program: string) {
     },
     stdio: ["ignore", "pipe", "ignore"],
   });
+  const failed = new Promise<never>((_, reject) => child.on("error", reject));
+  failed.catch(() => {});
   try {
-    const url = await listening(child);
+    const url = await Promise.race([listening(child), failed]);
     const authorization = `Basic ${Buffer.from(`opencode:${password}`).toString("base64")}`;
     const page = await fetch(url, { headers: { authorization }, signal: timeoutSignal({ ms: STARTED_MS }) });
     const isPage = page.ok && page.headers.get("content-type")?.includes("text/html") === true;
@@ -203,7 +205,9 @@ async function startCarrier(program: string) {
 
 async function listening(child: ChildProcessByStdio<null, Readable, null>): Promise<string> {
   const signal = timeoutSignal({ ms: STARTED_MS });
-  for await (const line of createInterface({ input: child.stdout, signal })) {
+  const lines = createInterface({ input: child.stdout, signal });
+  lines.on("error", () => lines.close());
+  for await (const line of lines) {
     const [, url] = /listening on (http:\/\/\S+)/.exec(line) ?? [];
     if (url !== undefined) return url.replace(/\/$/, "");
   }

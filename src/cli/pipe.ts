@@ -15,6 +15,8 @@ export interface NumberedLine {
 /** The lines of a file, or of standard input for `-`. */
 export async function* readLines(file: string): AsyncGenerator<NumberedLine> {
   const input: Readable = file === "-" ? process.stdin : createReadStream(file);
+  // Thrown by the loop.
+  input.on("error", () => {});
   let lines: NumberedLine[] = [];
   const splitter = splitLines({
     onLine: (text, number) => lines.push({ number, text }),

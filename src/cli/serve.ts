@@ -3,6 +3,7 @@ import type { Command } from "commander";
 import { adapters } from "../adapters/index.ts";
 import { defined } from "../core/defined.ts";
 import type { AgentSummary } from "../protocol/resources.ts";
+import { followGroups, openBackground, type TaskWork } from "../runtime/background.ts";
 import { ensureToken } from "../runtime/data-folder.ts";
 import { startEngine, tuneEngine } from "../runtime/engine.ts";
 import { releaseMemoryWhenIdle } from "../runtime/idle-memory.ts";
@@ -14,6 +15,7 @@ import { isLoopback } from "../server/http/auth.ts";
 import { version } from "../server/version.ts";
 import { type LoadedSettings, loadSettings } from "./config.ts";
 import { LOG_VARIABLE } from "./daemon.ts";
+import { openLastResort } from "./last-resort.ts";
 import { pageLink, sessionLink } from "./open.ts";
 import { addServeOptions } from "./serve-options.ts";
 import { closeOnSignals } from "./serve-stop.ts";
@@ -43,12 +45,12 @@ async function serve(flags: Readonly<Record<string, unknown>>): Promise<void> {
   const token = chooseToken(settings);
   checkOrigins(settings, { token });
   checkDefaultAgent(settings);
-  const logger = openLogger({
-    level: settings.logLevel,
-    redactor: openRedactor({ token, environment: { ...process.env, FRANCA_DATABASE_URL: settings.databaseUrl ?? "" } }),
-    ...defined({ destination: ownLogFile() }),
-  });
-  const daemon = await openDaemon({ ...settings, token, logger });
+  const environment = { ...process.env, FRANCA_DATABASE_URL: settings.databaseUrl ?? "" };
+  const redactor = openRedactor({ token, environment });
+  const logger = openLogger({ level: settings.logLevel, redactor, ...defined({ destination: ownLogFile() }) });
+  const background = openBackground({ logger });
+  const daemon = await openDaemon({ ...settings, token, logger, background });
+  openLastResort({ folder: settings.data, logger, redactor, close: daemon.close });
   const stopping = closeOnSignals(daemon, { waitMs: settings.stopWaitMs, drain: settings.drain, logger });
   process.stdout.write(`Franca ${version} listens on ${daemon.url}\n`);
   // For the command that started us in the background and waits.
@@ -59,19 +61,19 @@ async function serve(flags: Readonly<Record<string, unknown>>): Promise<void> {
   tuneEngine();
   releaseMemoryWhenIdle();
   const watching = new AbortController();
-  if (process.stdout.isTTY) void sayWhoWaits(daemon, watching.signal);
+  if (process.stdout.isTTY) background.start("notices", sayWhoWaits(daemon, watching.signal), watching.signal);
   await stopping;
   watching.abort();
 }
 
 /** At a terminal only: links to sessions that wait for a person. They hold no code; the page is logged in by then. */
-async function sayWhoWaits({ sessions, url }: Daemon, signal: AbortSignal): Promise<void> {
-  for await (const group of sessions.followAll({ signal, after: sessions.position() })) {
+function sayWhoWaits({ sessions, url }: Daemon, signal: AbortSignal): TaskWork {
+  return followGroups(sessions, { signal, after: sessions.position() }, (group) => {
     for (const { type, session_id: session } of group.notable()) {
       if (type !== "permission.requested" && type !== "question.requested") continue;
       process.stdout.write(`Session ${shortId(session)} needs you: ${sessionLink(url, session)}\n`);
     }
-  }
+  });
 }
 
 /** In the background our output goes to a file, which grows only so far. */

@@ -90,11 +90,11 @@ function hear(mock: Mock, line: MockHears): void {
     case "prompt":
       mock.prompts.push(line);
       mock.current?.giveWay();
-      return void run(mock);
+      return start(mock);
     case "compact":
       mock.compactions.push(line.id);
       mock.current?.giveWay();
-      return void run(mock);
+      return start(mock);
     case "steer":
       return void mock.steered.push(line);
     case "answer":
@@ -111,6 +111,13 @@ function hear(mock: Mock, line: MockHears): void {
     default:
       return unreachable(line);
   }
+}
+
+/** Plays in the background. A bug in a scenario is the agent's death. */
+function start(mock: Mock): void {
+  run(mock).catch((error: unknown) => {
+    mock.host.exit({ code: null, signal: null, message: String(error), error_code: "internal" });
+  });
 }
 
 /** Plays until nothing is left to play. */

@@ -42,8 +42,11 @@ export function perform(script: Script, stage: Stage): Performance {
   const stop = new AbortController();
   const progress: Progress = { over: false, leaving: false, gone: false, asked: null };
   stop.signal.addEventListener("abort", () => progress.asked?.resolve(undefined));
+  const done = playAll(script, { ...stage, progress, stop });
+  // Thrown to the one who waits for it.
+  done.catch(() => {});
   return {
-    done: playAll(script, { ...stage, progress, stop }),
+    done,
     abort: () => stop.abort(),
     giveWay: () => {
       if (!progress.over) return;

@@ -218,9 +218,15 @@ export type { EventPage } from "./events.ts";
 export const NativePage = z.object({ lines: z.array(NativeLine).readonly(), hasMore: z.boolean() });
 export type NativePage = z.infer<typeof NativePage>;
 
+/** A background task that fails and is tried again. */
+export const FailingTask = z.object({ name: z.string(), error: z.string() });
+
 export const Health = z.object({
-  status: z.literal("ok"),
+  /** `degraded`: the daemon answers, and a background task fails and is tried again. */
+  status: z.enum(["ok", "degraded"]),
   version: z.string(),
+  /** Only with `degraded`: the tasks that fail. */
+  failingTasks: z.array(FailingTask).readonly().optional(),
   /** `failing`: nothing can be stored at the moment. */
   storage: z.enum(["ok", "failing"]),
   /** Only with `failing`: why, and what to do. */

@@ -42,7 +42,8 @@ export function releaseMemoryWhenIdle(heap: Heap = ownHeap): void {
     }
     later();
   };
-  const later = (): void => void setTimeout(() => void look(), LOOK_MS).unref();
+  // A collection that fails costs memory only: the next look tries again.
+  const later = (): void => void setTimeout(() => look().catch(later), LOOK_MS).unref();
   later();
 }
 

@@ -27,12 +27,16 @@ export function openLogFile({ file, maxBytes = LOG_MAX_BYTES, descriptor = STDER
   return {
     write(line) {
       const bytes = Buffer.from(line);
-      if (size > 0 && size + bytes.length > maxBytes) {
-        moveOn(file);
-        size = 0;
+      try {
+        if (size > 0 && size + bytes.length > maxBytes) {
+          moveOn(file);
+          size = 0;
+        }
+        writeSync(descriptor, bytes);
+        size += bytes.length;
+      } catch {
+        // A line that cannot be written, on a full disk for example, is lost. The caller continues.
       }
-      writeSync(descriptor, bytes);
-      size += bytes.length;
     },
   };
 }

@@ -1,4 +1,5 @@
 /** What the edges print: a dotted past-tense event name and fields, written by Pino, which is loaded on first use. */
+import { writeSync } from "node:fs";
 import { createRequire } from "node:module";
 import type { Logger as PinoLogger } from "pino";
 import { defined } from "../core/defined.ts";
@@ -12,6 +13,8 @@ export interface Logger {
 }
 
 export type LogLevel = "silent" | "error" | "warn" | "info" | "debug";
+
+const STDERR = 2;
 
 const ignore = (): void => {};
 
@@ -28,8 +31,13 @@ export function openLogger({ level, redactor, destination }: LoggerOptions): Log
   if (level === "silent") return silentLogger;
   let logger: PinoLogger | null = null;
   const write = (severity: Severity) => (event: string, fields: object) => {
-    logger ??= openPino({ level, ...defined({ destination }) });
-    logger[severity](fields, event);
+    try {
+      logger ??= openPino({ level, ...defined({ destination }) });
+      logger[severity](fields, event);
+    } catch (error) {
+      // Pino cannot be loaded without a free file descriptor. Logging never fails its caller.
+      writePlain({ severity, event, ...fields, logger: String(error) }, destination);
+    }
   };
   const all = redacting(forEach(write), redactor);
   // What is not printed costs nothing.
@@ -38,10 +46,24 @@ export function openLogger({ level, redactor, destination }: LoggerOptions): Log
   return { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
 }
 
+function writePlain(line: object, destination: LoggerOptions["destination"]): void {
+  try {
+    const text = `${JSON.stringify(line)}\n`;
+    if (destination === undefined) writeSync(STDERR, text);
+    else destination.write(text);
+  } catch {
+    // The line is lost: there is no other place for it.
+  }
+}
+
 /** By the first line that is printed: most daemons print none, and Pino takes a megabyte. */
 function openPino({ level, destination }: Pick<LoggerOptions, "level" | "destination">): PinoLogger {
   const { pino }: typeof import("pino") = createRequire(import.meta.url)("pino");
-  return pino({ level, base: null }, destination ?? pino.destination({ dest: 2, sync: true }));
+  if (destination !== undefined) return pino({ level, base: null }, destination);
+  const standardError = pino.destination({ dest: STDERR, sync: true });
+  // A line that cannot be written, on a full disk for example, is lost. That must not end the program.
+  standardError.on("error", () => {});
+  return pino({ level, base: null }, standardError);
 }
 
 /** Whether such lines are printed at all. */

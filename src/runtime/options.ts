@@ -7,6 +7,7 @@ import type { BudgetConfig } from "../protocol/budget.ts";
 import type { SessionId, TurnId } from "../protocol/ids.ts";
 
 import type { FileViewOptions } from "./agent/file-view.ts";
+import type { Background } from "./background.ts";
 import type { EventLog } from "./log/contract.ts";
 import type { Logger } from "./logger.ts";
 import type { ServeDelegate } from "./session/delegate-servers.ts";
@@ -19,6 +20,8 @@ export interface RuntimeOptions {
   readonly adapters: readonly Adapter[];
   readonly inProcess: InProcessTable;
   readonly logger: Logger;
+  /** Runs work in the background; one of its own when absent. */
+  readonly background?: Background;
   /** The machine's clock and timers, unless others take their place. */
   readonly system?: System;
   /** Where the log is kept. */

@@ -119,7 +119,10 @@ async function runThread(options: SearchOptions, ended: AbortSignal): Promise<Se
   ended.throwIfAborted();
   const workerData = { root, files, pattern, limit, fileLimit: FILE_LIMIT_BYTES, lineLength, timeoutMs };
   const worker = new Worker(program, { eval: true, workerData, resourceLimits: { maxOldGenerationSizeMb: HEAP_MB } });
-  const stop = (): void => void worker.terminate();
+  const stop = (): void => {
+    // Its `exit` event follows, or has come already.
+    worker.terminate().catch(() => {});
+  };
   ended.addEventListener("abort", stop, { once: true });
   try {
     const searched = await new Promise<Searched>((resolve, reject) => {

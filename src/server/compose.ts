@@ -14,13 +14,14 @@ import type { BudgetConfig } from "../protocol/budget.ts";
 import { ApiError } from "../protocol/errors.ts";
 import type { FinishTodos } from "../protocol/resources.ts";
 import type { HideData } from "../runtime/agent/file-view.ts";
+import { type Background, openBackground, type RunningTask } from "../runtime/background.ts";
 import { type DaemonLock, lockDaemon } from "../runtime/daemon/lock.ts";
 import { openDataFolder, rememberedAgent } from "../runtime/data-folder.ts";
 import { type Logger, silentLogger } from "../runtime/logger.ts";
 import type { RuntimeOptions } from "../runtime/options.ts";
 import type { PluginEntry } from "../runtime/plugins/plugins.ts";
 import type { Sessions } from "../runtime/session/contract.ts";
-import { keepInBounds, type RetentionPolicy } from "../runtime/session/retention.ts";
+import { type RetentionPolicy, startRetention } from "../runtime/session/retention.ts";
 import { openSessions } from "../runtime/session/sessions.ts";
 import { routes } from "./api/index.ts";
 import { type Credentials, openCredentials } from "./credentials/store.ts";
@@ -73,6 +74,8 @@ export interface RuntimeSettings {
   /** Where plugins are found from. */
   readonly configFolder?: string;
   readonly logger?: Logger;
+  /** Runs work in the background; one of its own when absent. */
+  readonly background?: Background;
 }
 
 export interface OpenRuntime extends RuntimeSettings {
@@ -101,7 +104,8 @@ export async function openRuntime(options: OpenRuntime): Promise<Sessions> {
   const { builtin = {}, finishTodos, address = nowhere, credentials } = options;
   const attachments = options.attachments ?? (store === "memory" ? null : join(data, "attachments"));
   if (store !== "memory") openDataFolder(data);
-  const plugged = await pluggedFor(options, { address, logger });
+  const background = options.background ?? openBackground({ logger });
+  const plugged = await pluggedFor(options, { address, logger, background });
   const outputs = join(data, "outputs");
   const toolsFolder = process.env.FRANCA_TOOLS ?? join(data, "tools");
   const sessions: Sessions = await openSessions({
@@ -127,6 +131,7 @@ export async function openRuntime(options: OpenRuntime): Promise<Sessions> {
       if (attachments !== null) await removeAttachments({ attachments, session });
     },
     logger,
+    background,
     role,
     version,
     passEnv,
@@ -154,11 +159,11 @@ export async function openRuntime(options: OpenRuntime): Promise<Sessions> {
 /** Null where no plugin is named. */
 async function pluggedFor(
   { plugins: entries = [], configFolder: base = process.cwd(), ...options }: OpenRuntime,
-  { address, logger }: { readonly address: Address; readonly logger: Logger },
+  parts: { readonly address: Address; readonly logger: Logger; readonly background: Background },
 ): Promise<Plugged | null> {
   if (entries.length === 0) return null;
   const rendering = { messages: options.opencodeMessages ?? "turn", deltas: options.opencodeDeltas ?? "today" };
-  return openPlugged({ entries, base, logger, address, credentials: options.credentials ?? null, rendering });
+  return openPlugged({ entries, base, ...parts, credentials: options.credentials ?? null, rendering });
 }
 
 function storeOf(options: OpenRuntime, address: Address): RuntimeOptions["store"] {
@@ -206,13 +211,16 @@ export interface Daemon {
   readonly close: () => Promise<void>;
 }
 
-export async function openDaemon(options: DaemonOptions): Promise<Daemon> {
-  const { host, port, token, store, data, logger = silentLogger } = options;
+export async function openDaemon(given: DaemonOptions): Promise<Daemon> {
+  const { host, port, token, store, data, logger = silentLogger, background = openBackground({ logger }) } = given;
+  const options = { ...given, background };
   refuseOpen(options);
-  const lock = store === "memory" ? null : lockDaemon(data);
+  const folder = store === "memory" ? null : data;
+  const lock = folder === null ? null : lockDaemon(folder);
   const stopped = new AbortController();
+  const { signal } = stopped;
   const attachments = openAttachments(options);
-  const credentials = openCredentials({ folder: store === "memory" ? null : data, signal: stopped.signal });
+  const credentials = openCredentials({ folder, signal });
   let sessions: Sessions | null = null;
   let followers: Followers | null = null;
   try {
@@ -221,24 +229,23 @@ export async function openDaemon(options: DaemonOptions): Promise<Daemon> {
     const own = { address, credentials, attachments: attachments.folder };
     sessions = await openRuntime({ ...options, ...own, role: "daemon", stop: null });
     const runtime = sessions;
-    followers = await openFollowers(options, { sessions, logger, folder: store === "memory" ? null : data });
-    const { metrics, done } = openMetrics({ sessions, signal: stopped.signal, clients: () => listening.clients() });
+    followers = await openFollowers(options, { sessions, logger, background, folder });
+    const { metrics, task } = openMetrics({ sessions, background, signal, clients: () => listening.clients() });
     const { server, connections } = createHttpServer({
       door: { host, token, credentials, corsOrigins: options.corsAllowOrigin },
       context: {
         sessions,
         metrics,
+        background,
         webhooks: followers.webhooks,
         credentials,
         prove: (nonce, login) => proved({ token, nonce, login, credentials, port: listening.port }),
         attachments: attachments.folder,
-        logger,
-        version,
         get defaultAgent() {
           return runtime.defaultAgent() ?? MOCK;
         },
-        ...boundsOf(options, sessions),
-        stopped: stopped.signal,
+        ...settingsOf(options, sessions),
+        stopped: signal,
       },
       routes,
       surfaces: surfacesOf({ ...options, attachments: attachments.folder }),
@@ -247,30 +254,30 @@ export async function openDaemon(options: DaemonOptions): Promise<Daemon> {
     listening.clients = connections.count;
     const bound = await listen(server, { host, port });
     listening.port = bound.port;
-    const url = urlOf({ host, port: bound.port });
-    address.url = url;
+    const url = publishUrl(address, { host, port: bound.port });
     lock?.publish({ url, token: token !== null });
     logger.info("daemon.started", { url, version });
-    const background = Promise.all([done, keepInBounds({ ...options, sessions, logger, signal: stopped.signal })]);
+    const tasks = [task, startRetention({ ...options, sessions, logger, signal })];
     const close = once(async () => {
-      await closeDaemon({ server, connections, sessions, followers, stopped, background, lock, logger });
+      await closeDaemon({ server, connections, sessions, followers, stopped, tasks, lock, logger });
       attachments.remove();
     });
     return { url, port: bound.port, sessions, credentials, close };
   } catch (error) {
     stopped.abort();
-    await followers?.close();
-    await sessions?.close();
+    for (const open of [followers, sessions]) await open?.close();
     attachments.remove();
     lock?.release();
     throw error;
   }
 }
 
-const boundsOf = (
-  { token, maxBodyBytes = MAX_BODY_BYTES, heartbeatMs = HEARTBEAT_MS }: DaemonOptions,
+const settingsOf = (
+  { token, logger = silentLogger, maxBodyBytes = MAX_BODY_BYTES, heartbeatMs = HEARTBEAT_MS }: DaemonOptions,
   { host }: Sessions,
 ) => ({
+  version,
+  logger,
   maxBodyBytes,
   heartbeatMs,
   hostCalls: token === null || host === null ? null : openHostCalls({ token, host }),
@@ -314,7 +321,7 @@ interface Closing {
   readonly sessions: Sessions | null;
   readonly followers: Followers | null;
   readonly stopped: AbortController;
-  readonly background: Promise<unknown>;
+  readonly tasks: readonly RunningTask[];
   readonly lock: DaemonLock | null;
   readonly logger: Logger;
 }
@@ -326,7 +333,7 @@ async function closeDaemon({
   sessions,
   followers,
   stopped,
-  background,
+  tasks,
   lock,
   logger,
 }: Closing): Promise<void> {
@@ -337,7 +344,7 @@ async function closeDaemon({
     await sessions?.close();
   } finally {
     stopped.abort();
-    await background;
+    await Promise.all(tasks.map(({ ended }) => ended()));
     // Connections that clients keep open become idle one by one as their last answers are through.
     const sweeping = setInterval(connections.closeIdle, SWEEP_MS);
     const patience = setTimeout(() => server.closeAllConnections(), CLOSE_MS);
@@ -366,7 +373,6 @@ async function listen(server: Server, { host, port }: { host: string; port: numb
     server.once("error", (error: NodeJS.ErrnoException) => reject(listenError(error, { host, port })));
     server.listen({ host, port }, () => resolve());
   });
-  server.removeAllListeners("error");
   const address = server.address();
   if (address === null || typeof address === "string") throw new Error("The server has no port.");
   return address;
@@ -386,6 +392,11 @@ function listenError(error: NodeJS.ErrnoException, { host, port }: { host: strin
         options,
       );
   }
+}
+
+function publishUrl(address: Address, bound: { host: string; port: number }): string {
+  address.url = urlOf(bound);
+  return address.url;
 }
 
 /** An address that means "all" is reached by loopback. */

@@ -1,5 +1,6 @@
 /** What follows the log of a daemon and sends to others: webhooks, and telemetry where it is configured. */
 import type { WebhookTable } from "../protocol/webhooks.ts";
+import type { Background } from "../runtime/background.ts";
 import type { Logger } from "../runtime/logger.ts";
 import type { Sessions } from "../runtime/session/contract.ts";
 import { openWebhooks, type Webhooks } from "../runtime/webhooks/webhooks.ts";
@@ -28,6 +29,7 @@ export interface Followers {
 interface Followed {
   readonly sessions: Sessions;
   readonly logger: Logger;
+  readonly background: Background;
   /** The data folder; null where nothing is stored. */
   readonly folder: string | null;
 }
@@ -41,7 +43,7 @@ export async function openFollowers(options: FollowerOptions, followed: Followed
 /** Null where none is configured: then nothing of it is loaded. */
 async function openTelemetryOf(
   { telemetry = {}, telemetryAllow = [], telemetryMs }: FollowerOptions,
-  { sessions, logger }: Followed,
+  { sessions, logger, background }: Followed,
 ): Promise<TelemetryExporter | null> {
   const environment = process.env;
   if (telemetry.endpoint === undefined && (environment.OTEL_EXPORTER_OTLP_ENDPOINT ?? "") === "") return null;
@@ -50,12 +52,12 @@ async function openTelemetryOf(
   if (settings === null) return null;
   const { openTelemetry } = await import("./telemetry/exporter.ts");
   const timing = { flushMs: telemetryMs, firstDelayMs: telemetryMs };
-  return openTelemetry({ settings, allow: telemetryAllow, sessions, version, logger, ...timing });
+  return openTelemetry({ settings, allow: telemetryAllow, sessions, version, logger, background, ...timing });
 }
 
 function openWebhooksOf(
   { webhooks = {}, webhookAllow = [], webhookDelayMs }: FollowerOptions,
-  { sessions, logger, folder }: Followed,
+  { sessions, logger, background, folder }: Followed,
 ): Webhooks {
   return openWebhooks({
     configured: webhooks,
@@ -64,6 +66,7 @@ function openWebhooksOf(
     folder,
     environment: process.env,
     logger,
+    background,
     firstDelayMs: webhookDelayMs,
   });
 }

@@ -3,6 +3,7 @@
  */
 import type { UniversalEvent } from "../protocol/events.ts";
 import type { SessionSummary } from "../protocol/resources.ts";
+import { type Background, followGroups, type RunningTask, taskNames } from "../runtime/background.ts";
 import type { EventGroup } from "../runtime/log/contract.ts";
 import type { Sessions } from "../runtime/session/contract.ts";
 
@@ -26,16 +27,16 @@ const LATENCY_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5
 
 export interface MetricsOptions {
   readonly sessions: Sessions;
+  readonly background: Background;
   readonly signal: AbortSignal;
   /** How many connections are open. */
   readonly clients: () => number;
 }
 
 /** Counts what is appended from now on, until the signal fires. */
-export function openMetrics({ sessions, signal, clients }: MetricsOptions): {
+export function openMetrics({ sessions, background, signal, clients }: MetricsOptions): {
   readonly metrics: Metrics;
-  /** Settles when the log is closed or the signal has fired. */
-  readonly done: Promise<void>;
+  readonly task: RunningTask;
 } {
   const counts: Counts = {
     events: 0,
@@ -46,9 +47,7 @@ export function openMetrics({ sessions, signal, clients }: MetricsOptions): {
     questions: new Set(),
     latency: { buckets: LATENCY_BUCKETS.map(() => 0), sum: 0, count: 0 },
   };
-  const follow = async (): Promise<void> => {
-    for await (const group of sessions.followAll({ signal, after: sessions.position() })) count(counts, group);
-  };
+  const work = followGroups(sessions, { signal, after: sessions.position() }, (group) => count(counts, group));
   return {
     metrics: {
       render: (list) =>
@@ -57,16 +56,19 @@ export function openMetrics({ sessions, signal, clients }: MetricsOptions): {
           logBytes: sessions.storedBytes(),
           isFailing: sessions.storageFailure() !== null,
           host: sessions.hostStats(),
+          background,
         }),
     },
-    done: follow(),
+    task: background.start("metrics", work, signal),
   };
 }
 
 function count(counts: Counts, group: EventGroup): void {
+  // Decoded first: a group that cannot be decoded is not counted in part.
+  const events = group.notable();
   counts.events += group.last - group.first + 1;
   countLatency(counts, group);
-  for (const event of group.notable()) countEvent(counts, event);
+  for (const event of events) countEvent(counts, event);
 }
 
 /** By the group's first event: of those that were published together, it waited longest. */
@@ -114,6 +116,7 @@ interface Sizes {
   readonly logBytes: number;
   readonly isFailing: boolean;
   readonly host: ReturnType<Sessions["hostStats"]>;
+  readonly background: Background;
 }
 
 async function render(counts: Counts, sessions: AsyncIterable<SessionSummary>, sizes: Sizes): Promise<string> {
@@ -147,10 +150,24 @@ async function render(counts: Counts, sessions: AsyncIterable<SessionSummary>, s
     ]),
     ...family("franca_clients", "gauge", "Open connections.", [["", sizes.clients]]),
     ...hostFamilies(sizes.host),
+    ...backgroundFamilies(sizes.background),
     ...family("process_resident_memory_bytes", "gauge", "Resident memory.", [["", process.memoryUsage.rss()]]),
     ...family("process_uptime_seconds", "gauge", "Time since the daemon started.", [["", process.uptime()]]),
     "",
   ].join("\n");
+}
+
+function backgroundFamilies({ failing, failures }: Background): string[] {
+  const counts = failures();
+  const names = new Set(failing().map(({ name }) => name));
+  return [
+    ...family("franca_background_failing", "gauge", "1 while a background task fails and is tried again, else 0.", [
+      ...taskNames.map((name): Sample => [`{task="${name}"}`, names.has(name) ? 1 : 0]),
+    ]),
+    ...family("franca_background_failures_total", "counter", "Errors of background tasks.", [
+      ...taskNames.map((name): Sample => [`{task="${name}"}`, counts.get(name) ?? 0]),
+    ]),
+  ];
 }
 
 /** Of a host that shares its log with others; without samples elsewhere. */

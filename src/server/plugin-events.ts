@@ -4,6 +4,7 @@ import type { OpenCodeEvent } from "../dialects/opencode.ts";
 import type { OpenCodeOptions } from "../projections/opencode/index.ts";
 import type { EventOf } from "../protocol/events.ts";
 import type { SessionId } from "../protocol/ids.ts";
+import { followGroups, type TaskWork } from "../runtime/background.ts";
 import type { Logger } from "../runtime/logger.ts";
 import type { Settlement } from "../runtime/options.ts";
 import type { Plugins } from "../runtime/plugins/plugins.ts";
@@ -34,19 +35,12 @@ export interface PluginFeed {
 }
 
 /** Follows all sessions from now on and sends plugins what happens, in OpenCode's dialect. Ends with the signal. */
-export async function sendToPlugins({
-  plugins,
-  places,
-  rendering,
-  sessions,
-  logger,
-  signal,
-}: PluginFeed): Promise<void> {
+export function sendToPlugins({ plugins, places, rendering, sessions, logger, signal }: PluginFeed): TaskWork {
   const renderings = openRenderings({ sessions, dialect: openCodeDialect(sessions.projections, rendering) });
   const renders = plugins.has("event") || plugins.has("permission.ask");
   const failed = (error: unknown, session: SessionId): void =>
     logger.warn("plugin.event_failed", { session, error: String(error) });
-  for await (const group of sessions.followAll({ after: sessions.position(), signal })) {
+  return followGroups(sessions, { after: sessions.position(), signal }, async (group) => {
     try {
       const rendered = renders ? await renderings.render(group) : group.events().map((event) => ({ event, out: [] }));
       for (const one of rendered) {
@@ -55,7 +49,7 @@ export async function sendToPlugins({
     } catch (error) {
       failed(error, group.session);
     }
-  }
+  });
 }
 
 async function sendOne(

@@ -10,6 +10,7 @@ import {
 } from "../projections/opencode/index.ts";
 import type { UniversalEvent } from "../protocol/events.ts";
 import type { SessionId } from "../protocol/ids.ts";
+import { followGroups, type TaskWork } from "../runtime/background.ts";
 import type { Projections } from "../runtime/log/contract.ts";
 import type { Logger } from "../runtime/logger.ts";
 import type { Sessions } from "../runtime/session/contract.ts";
@@ -32,7 +33,7 @@ export interface Places {
   /** Where an item is, by the agent's own id of it; null when it does not begin in time. */
   readonly find: (session: SessionId, nativeItemId: string) => Promise<Place | null>;
   /** Follows all sessions from now on, until the signal fires. */
-  readonly follow: (options: FollowPlaces) => Promise<void>;
+  readonly follow: (options: FollowPlaces) => TaskWork;
 }
 
 interface FollowPlaces {
@@ -68,15 +69,15 @@ export function openPlaces(options: OpenCodeOptions = defaultOptions): Places {
       const place = known.get(key);
       return place === undefined ? arrival(waiting, key) : Promise.resolve(place);
     },
-    async follow({ sessions, logger, signal }) {
+    follow({ sessions, logger, signal }) {
       const renderings = openRenderings({ sessions, dialect: locating(sessions.projections, options) });
-      for await (const group of sessions.followAll({ after: sessions.position(), signal })) {
+      return followGroups(sessions, { after: sessions.position(), signal }, async (group) => {
         try {
           for (const { out } of await renderings.render(group)) for (const one of out) note(group.session, one);
         } catch (error) {
           logger.warn("plugin.place_failed", { session: group.session, error: String(error) });
         }
-      }
+      });
     },
   };
 }

@@ -2,6 +2,7 @@
 import type { Proposal } from "../core/input.ts";
 import type { OpenCodeOptions } from "../projections/opencode/index.ts";
 import { Action } from "../protocol/tokens.ts";
+import type { Background } from "../runtime/background.ts";
 import type { Logger } from "../runtime/logger.ts";
 import type { Settlement } from "../runtime/options.ts";
 import type { PluginEntry, PluginFailure, Plugins } from "../runtime/plugins/plugins.ts";
@@ -32,12 +33,13 @@ interface OpenPlugged {
   readonly entries: readonly PluginEntry[];
   readonly base: string;
   readonly logger: Logger;
+  readonly background: Background;
   /** How the OpenCode surface renders. */
   readonly rendering: OpenCodeOptions;
 }
 
 export async function openPlugged(options: OpenPlugged): Promise<Plugged> {
-  const { entries, base, logger, address, credentials, rendering } = options;
+  const { entries, base, logger, background, address, credentials, rendering } = options;
   // Loaded only where a plugin is named: a daemon without any does not pay for the loader.
   const { loadPlugins, noShell } = await import("../runtime/plugins/plugins.ts");
   const reporting: { sessions: Sessions | null } = { sessions: null };
@@ -62,15 +64,16 @@ export async function openPlugged(options: OpenPlugged): Promise<Plugged> {
       reporting.sessions = sessions;
       const stopped = new AbortController();
       const { signal } = stopped;
-      const following = Promise.all([
-        sendToPlugins({ plugins, places, rendering, sessions, logger, signal }),
-        needsPlaces(plugins) ? places.follow({ sessions, logger, signal }) : null,
-      ]);
+      const events = sendToPlugins({ plugins, places, rendering, sessions, logger, signal });
+      const following = [background.start("plugins", events, signal)];
+      if (needsPlaces(plugins)) {
+        following.push(background.start("places", places.follow({ sessions, logger, signal }), signal));
+      }
       return {
         ...sessions,
         async close() {
           stopped.abort();
-          await following;
+          await Promise.all(following.map(({ ended }) => ended()));
           await sessions.close();
         },
       };

@@ -128,7 +128,13 @@ export async function leave(remains: Remains, isWhole: boolean): Promise<Violati
   const { host, names, baseline } = remains;
   if (!host.isRunning()) return [];
   const found: Violation[] = [];
-  const health = await remains.client().health();
+  // A background task that failed is tried again after some seconds.
+  const until = Date.now() + GONE_MS;
+  let health = await remains.client().health();
+  while (health.status !== "ok" && Date.now() < until) {
+    await after(100);
+    health = await remains.client().health();
+  }
   if (health.status !== "ok") found.push({ promise: "health", what: JSON.stringify(health) });
   for (let at = 0; isWhole && at < names.length; at += BATCH) {
     await Promise.all(names.slice(at, at + BATCH).map((name) => remains.client().session(name).delete()));

@@ -27,6 +27,10 @@ export interface DaemonHost {
   /** Resolves with the exit code when it is gone; null after a signal. Twice: a second signal while it stops. */
   readonly stop: (signal: "SIGKILL" | "SIGTERM", options?: { readonly twice: boolean }) => Promise<number | null>;
   readonly setFaults: (faults: Partial<Faults>) => void;
+  /** How many more files the daemon may open than it has open now; null: any number. */
+  readonly limitFiles: (spare: number | null) => void;
+  /** How it ended when no test had ended it. */
+  readonly crashes: () => readonly string[];
   /** False where this user may not mount a file system that can be filled. */
   readonly fillDisk: () => boolean;
   readonly freeDisk: () => void;
@@ -71,6 +75,7 @@ const DISK_MEBIBYTES = 96;
 /** What fills the disk, in the data folder. */
 export const BALLAST = "ballast";
 const MEBIBYTE = 1024 * 1024;
+const MAX_FILES = 4_096;
 
 export function openHost(options: HostOptions): DaemonHost {
   const {
@@ -101,6 +106,8 @@ export function openHost(options: HostOptions): DaemonHost {
   let url = "";
   let child: ChildProcess | null = null;
   let errors = "";
+  const crashes: string[] = [];
+  const stopped = new WeakSet<ChildProcess>();
 
   const isRunning = () => child !== null && child.exitCode === null && child.signalCode === null;
   const setFaults = (change: Partial<Faults>): void => {
@@ -131,12 +138,16 @@ export function openHost(options: HostOptions): DaemonHost {
       errors = (errors + text).slice(-20_000);
     });
     url = await addressOf(started, () => errors);
+    started.once("exit", (code, signal) => {
+      if (!stopped.has(started)) crashes.push(`It ended by itself (${code ?? signal}): ${errors.trim().slice(-2_000)}`);
+    });
     port = new URL(url).port;
   };
 
   const stop: DaemonHost["stop"] = async (signal, { twice } = { twice: false }) => {
     if (child === null || !isRunning()) return null;
     const gone = once(child, "exit");
+    stopped.add(child);
     child.kill(signal);
     if (twice) await after(AGAIN_MS).then(() => child?.kill(signal));
     const late = after(STOP_MS, "late", { ref: false });
@@ -164,6 +175,12 @@ export function openHost(options: HostOptions): DaemonHost {
     setMountWritable: (isWritable) => isMounted && mount(["-o", `remount,${isWritable ? "rw" : "ro"}`, data]),
     resources: () => (child?.pid === undefined ? null : resourcesOf(child.pid)),
     errors: () => errors,
+    crashes: () => crashes,
+    limitFiles: (spare) => {
+      if (child?.pid === undefined || !isRunning()) return;
+      const limit = spare === null ? MAX_FILES : (resourcesOf(child.pid)?.files ?? MAX_FILES) + spare;
+      spawnSync("prlimit", ["--pid", String(child.pid), `--nofile=${limit}:${MAX_FILES}`], { stdio: "ignore" });
+    },
     remove: () => {
       if (isMounted) spawnSync("umount", ["-l", data], { stdio: "ignore" });
       rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });

@@ -42,6 +42,8 @@ export type Step =
   | ClockJumps
   /** Receivers of webhooks and telemetry accept requests and do not answer, or answer again. */
   | { readonly type: "receivers"; readonly state: "hang" | "well" }
+  /** File descriptors that the daemon may still open; null: as many as it likes. */
+  | { readonly type: "descriptors"; readonly spare: number | null }
   /** One byte of a stored event is changed while the daemon is down. */
   | { readonly type: "damage"; readonly session: number }
   /** The end of the log's file is cut off while the daemon is down. */
@@ -49,8 +51,11 @@ export type Step =
   /** Waits until clients have seen more events, or for so long. */
   | { readonly type: "pass"; readonly events: number; readonly atMostMs: number };
 
-/** Many of something, beside the faults: clients that follow, sessions that talk at once, or sessions on the disk. */
-export type Scale = "few" | "clients" | "talking" | "stored";
+/**
+ * Many of something, beside the faults: clients that follow, sessions that talk at once, or sessions on the disk. Or
+ * "idle": the disk stays full until idle sessions are unloaded.
+ */
+export type Scale = "few" | "clients" | "talking" | "stored" | "idle";
 
 export interface Plan {
   readonly seed: number;
@@ -69,7 +74,10 @@ const scales: ReadonlyMap<number, Scale> = new Map([
   [6, "clients"],
   [12, "talking"],
   [18, "stored"],
+  [15, "idle"],
 ]);
+/** An idle session without an agent is unloaded after 30 s. */
+const IDLE_MS = 33_000;
 const CLIENTS = 500;
 const TALKING = 200;
 /** Of so many sessions that talk, one has a process of its own; the others share a Codex. */
@@ -92,6 +100,10 @@ export function drawPlan(seed: number): Plan {
     for (const at of [0, Math.floor(steps.length / 2)]) {
       steps.splice(at, 0, { type: "everybody", play: random.pick(["say", "pauses"]), size: random.between(5, 25) });
     }
+  }
+  if (random.chance(0.25)) steps.splice(random.integer(steps.length), 0, ...drawDescriptors(random));
+  if (scale === "idle") {
+    steps.push({ type: "disk", state: "full" }, { type: "pass", events: Number.POSITIVE_INFINITY, atMostMs: IDLE_MS });
   }
   if (random.chance(0.12)) steps.push({ type: "damage", session: random.integer(sessions.length) });
   else if (random.chance(0.06)) steps.push({ type: "truncate", share: random.between(10, 90) / 100 });
@@ -134,6 +146,18 @@ function drawStep(random: Random, drawn: Drawn): Step {
   if (kind < 88) return { type: "cut", afterBytes: random.integer(20_000) };
   if (kind < 95) return { type: "disk", state: random.pick(["full", "read-only", "slow", "well"]) };
   return { type: "clock", offsetMs: random.between(-30 * 24, 30 * 24) * HOUR_MS };
+}
+
+/** For a while there is no descriptor, or too few for an agent. */
+function drawDescriptors(random: Random): Step[] {
+  const spare = random.integer(8);
+  const pass = { type: "pass", events: 50, atMostMs: random.between(100, 1_000) } as const;
+  return [
+    { type: "descriptors", spare },
+    drawPrompt(random, { sessions: 1, scale: "few" }),
+    pass,
+    { type: "descriptors", spare: null },
+  ];
 }
 
 function drawPrompt(random: Random, { sessions, scale }: Drawn): Step {

@@ -119,6 +119,8 @@ async function carryOut(world: World, plan: Plan, stored: StoredSessions | null)
     mkdirSync(directory);
     await world.client().create({ id: `s${index}`, agent, directory });
   });
+  // One that is never prompted has no agent: it is unloaded first.
+  if (plan.scale === "idle") await world.client().create({ id: "unused", agent: "mock", directory: host.folder });
   const followed = openClients(world, plan);
   const sleepers = names.slice(0, WATCHED).map((name) => openSleeper(`${host.url()}${pathOf(name)}`));
   try {
@@ -135,6 +137,7 @@ async function carryOut(world: World, plan: Plan, stored: StoredSessions | null)
     for (const { close } of [...world.clients, ...sleepers]) close();
   }
   found.push(...(await leave(world, !plan.steps.some(isLast))));
+  found.push(...host.crashes().map((what) => ({ promise: "health", what }) as const));
   addFigures(figures, {
     plans: 1,
     sessions: names.length,
@@ -235,6 +238,8 @@ async function perform(world: World, step: Exclude<Step, Last>): Promise<void> {
       return;
     case "disk":
       return setDisk(world, step.state);
+    case "descriptors":
+      return host.limitFiles(step.spare);
     case "clock":
       return host.setFaults({ clockOffsetMs: step.offsetMs });
     case "jumps":
@@ -337,6 +342,7 @@ async function settle(world: World): Promise<Violation[]> {
   const { host, names } = world;
   setDisk(world, "well");
   world.receivers?.setHanging(false);
+  host.limitFiles(null);
   if (!host.isRunning()) await host.start();
   await Promise.all(world.sending);
   const until = Date.now() + world.settleMs;

@@ -1,6 +1,7 @@
 /**
  * Three hosts as processes of their own, rounds of faults in the middle of turns: a host is killed, stopped beyond its
- * lease or cut off from the database, its connections end at random bytes, or the database crashes. Clients read
+ * lease or cut off from the database, its connections end at random bytes, or the database crashes, is away or takes no
+ * connections for longer than every timeout. Clients read
  * from one host after the other and send every command to whichever host is next. Counted and printed.
  */
 import { expect, onTestFinished, test } from "vitest";
@@ -8,7 +9,15 @@ import type { UniversalEvent } from "../../src/protocol/events.ts";
 import { processTable } from "../../src/runtime/agent/process-table.ts";
 import { connect, type Session } from "../../src/sdk/index.ts";
 import { temporaryFolder } from "../support/folders.ts";
-import { databaseOf, restartServer, serverPort, urlOf } from "../support/postgres.ts";
+import {
+  administer,
+  databaseOf,
+  restartServer,
+  serverPort,
+  startServer,
+  stopServer,
+  urlOf,
+} from "../support/postgres.ts";
 import { type Host, homeOf, killHost, startHost, TOKEN } from "../support/postgres-hosts.ts";
 import { openProxy, type ServerProxy } from "../support/postgres-proxy.ts";
 import { eventually } from "../support/processes.ts";
@@ -20,7 +29,9 @@ const ROUND_MS = 90_000;
 const LEASE_MS = 1_500;
 const args = ["--lease-ms", String(LEASE_MS), "--take-over"];
 const PAUSE_MS = 50;
-const FAULTS = ["kill", "stop", "crash of the database", "partition", "cuts"] as const;
+/** Longer than a lease, a connection and a read are waited for. */
+const AWAY_MS = 15_000;
+const FAULTS = ["kill", "stop", "crash of the database", "partition", "cuts", "away", "no connections"] as const;
 type Fault = (typeof FAULTS)[number];
 /** After these the host's agents must be gone. */
 const FENCING: ReadonlySet<Fault> = new Set(["kill", "stop", "partition"]);
@@ -150,7 +161,25 @@ async function disturb(place: Place, fault: Fault): Promise<void> {
       return;
     case "crash of the database":
       restartServer();
+      return;
+    case "away":
+      stopServer();
+      await pause(AWAY_MS);
+      startServer();
+      return;
+    case "no connections":
+      await allowConnections(place, false);
+      await pause(AWAY_MS);
+      await allowConnections(place, true);
   }
+}
+
+/** Without them, those that are open end too. */
+async function allowConnections({ database }: Place, isAllowed: boolean): Promise<void> {
+  const name = new URL(database).pathname.slice(1);
+  await administer("postgres", `ALTER DATABASE ${name} ALLOW_CONNECTIONS ${isAllowed}`);
+  if (isAllowed) return;
+  await administer("postgres", `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${name}'`);
 }
 
 /** By a seed, so that a run can be repeated. */

@@ -71,6 +71,10 @@ const tables: readonly (readonly [string, readonly Limit[]])[] = [
     [
       bytes("one native line; a longer one becomes `agent.unparsed`", "runtime/agent/lines.ts LINE_LIMIT"),
       bytes(
+        "unfinished native lines of all agents; the line that exceeds it becomes `agent.unparsed`",
+        "runtime/agent/lines.ts ALL_LINES_LIMIT",
+      ),
+      bytes(
         "what is kept of a native line that cannot be read",
         "runtime/agent/connection/parse-line.ts UNREADABLE_LIMIT",
       ),

@@ -1,6 +1,7 @@
 /** The Postgres server that `npm run test:postgres` has started: databases for tests, made once per folder. */
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import postgres from "postgres";
 import type { EventLog } from "../../src/runtime/log/contract.ts";
@@ -65,11 +66,24 @@ export async function openLog(folder: string, more: Partial<PostgresOptions> = {
   });
 }
 
-/** The server is stopped as if it had crashed, and started again. */
-export function restartServer(): void {
+/** Stops the server as if it had crashed, and starts it again. */
+export const restartServer = (): void => controlServer("restart", "-m", "immediate");
+
+/** Stops the server as if it had crashed. */
+export const stopServer = (): void => controlServer("stop", "-m", "immediate");
+
+/** Starts the server after `stopServer`, with the same port. */
+export const startServer = (): void => {
+  // `pg_ctl restart` reads the options of the last start from the same file.
+  const options = readFileSync(join(serverOf().data, "postmaster.opts"), "utf8");
+  controlServer("start", "-o", options.trim().replace(/^\S+\s+/, ""));
+};
+
+function controlServer(command: "start" | "stop" | "restart", ...more: readonly string[]): void {
   const { bin, data, folder, user } = serverOf();
-  const options = ["restart", "-D", data, "-m", "immediate", "-w", "-t", "60", "-l", join(folder, "server.log")];
+  const log = command === "stop" ? [] : ["-l", join(folder, "server.log")];
+  const options = [command, "-D", data, "-w", "-t", "60", ...log, ...more];
   const identity = user === null ? {} : { uid: user.uid, gid: user.gid };
   const { status } = spawnSync(join(bin, "pg_ctl"), options, { cwd: folder, stdio: "ignore", ...identity });
-  if (status !== 0) throw new Error(`pg_ctl restart failed (${status}).`);
+  if (status !== 0) throw new Error(`pg_ctl ${command} failed (${status}).`);
 }

@@ -35,7 +35,7 @@ export async function openPeer(options: Omit<TransportOptions, "onMessage" | "on
   const answer = (message: Readonly<Record<string, unknown>>): void => {
     const { id, method, result, error } = message;
     if (typeof method === "string") {
-      if (id !== undefined) void refuse(id, method).catch(() => {});
+      if (id !== undefined) refuse(id, method).catch(() => {});
       return;
     }
     const asked = typeof id === "number" ? waiting.get(id) : undefined;
@@ -61,17 +61,16 @@ export async function openPeer(options: Omit<TransportOptions, "onMessage" | "on
         limit.addEventListener("abort", () => reject(new Error("it took too long, or was stopped")), { once: true });
       });
       // Over HTTP the answer comes with the request, so that one must not fail alone.
-      const sent = transport.send({ jsonrpc: "2.0", id, method, params }, limit).catch((error: unknown) => {
+      transport.send({ jsonrpc: "2.0", id, method, params }, limit).catch((error: unknown) => {
         waiting.get(id)?.reject(error instanceof Error ? error : new Error(String(error)));
       });
       try {
         return await answered;
       } finally {
         waiting.delete(id);
-        void sent;
         if (limit.aborted && gone === null) {
           const cancelled = { jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: id } };
-          void transport.send(cancelled, timeoutSignal({ ms: 1_000 })).catch(() => {});
+          transport.send(cancelled, timeoutSignal({ ms: 1_000 })).catch(() => {});
         }
       }
     },

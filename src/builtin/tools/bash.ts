@@ -82,10 +82,12 @@ function collect(context: ToolContext): Output {
   };
   const keep = (chunk: string): void => {
     if (total > FILE_LIMIT) return;
-    file = (file ?? openKept()).then((opened) => {
-      opened?.stream.write(chunk);
-      return opened;
-    });
+    file = (file ?? openKept())
+      .then((opened) => {
+        opened?.stream.write(chunk);
+        return opened;
+      })
+      .catch(() => null);
   };
   return {
     add(chunk) {

@@ -237,8 +237,9 @@ export const resourceTypes = {
     hasMore: "Whether more follow.",
   } satisfies Fields<EventPage>,
   Health: {
-    status: "Always `ok`: the daemon answers.",
+    status: "`ok`, or `degraded` while a background task fails and is tried again.",
     version: "The daemon's version.",
+    failingTasks: "With `degraded`: the name of each task that fails, and the code of its last error.",
     storage: "`failing`: nothing can be stored at the moment.",
     storageMessage: "With `failing`: what to do. With `ok`: that stored data was damaged, and where it is named.",
     port: "With `nonce`: the port that the daemon listens on.",

@@ -13,8 +13,9 @@ export interface LineBudget {
   held: number;
 }
 
-/** For all connections of the process. */
-const processBudget: LineBudget = { limit: 128 * 1024 * 1024, held: 0 };
+/** What unfinished lines of all connections of the process may hold together. */
+const ALL_LINES_LIMIT = 128 * 1024 * 1024;
+const processBudget: LineBudget = { limit: ALL_LINES_LIMIT, held: 0 };
 /**
  * From this on, an unfinished line is held in one piece of memory with room for the longest. The system lends only what
  * is written of it, and has it back as a whole; of parts, the allocator keeps what lies between others.

@@ -51,7 +51,7 @@ export function openModels(options: ModelsOptions): Models {
         directory: options.directory,
         signal: closing.signal,
       }).then(source.parse);
-      const entry: Asked = { models: settled(models), staleAt: performance.now() + FRESH_MS };
+      const entry: Asked = { models: models.catch(() => []), staleAt: performance.now() + FRESH_MS };
       asked.set(key, entry);
       models.catch((error: unknown) => {
         entry.staleAt = performance.now() + FAILED_MS;
@@ -62,8 +62,6 @@ export function openModels(options: ModelsOptions): Models {
     close: () => closing.abort(),
   };
 }
-
-const settled = (models: Promise<readonly ModelSummary[]>): Promise<readonly ModelSummary[]> => models.catch(() => []);
 
 interface Printing {
   readonly args: readonly string[];

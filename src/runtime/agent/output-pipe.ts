@@ -27,7 +27,11 @@ let isAvailable = process.platform !== "win32";
 export async function openOutputPipe(): Promise<OutputPipe | null> {
   if (ready.length === 0 && isAvailable) await make();
   const pipe = ready.shift() ?? null;
-  if (ready.length === 0 && isAvailable) void make();
+  if (ready.length === 0 && isAvailable) {
+    make().catch(() => {
+      isAvailable = false;
+    });
+  }
   return pipe;
 }
 

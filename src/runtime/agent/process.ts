@@ -6,6 +6,7 @@ import { constants } from "node:os";
 import type { Readable } from "node:stream";
 import type { Exit } from "../../core/agent-io.ts";
 import { assert } from "../../core/fold.ts";
+import { ApiError } from "../../protocol/errors.ts";
 import type { StderrExcerpt } from "../../protocol/events.ts";
 import { type OverlongLine, splitText } from "./lines.ts";
 import type { OutputPipe } from "./output-pipe.ts";
@@ -65,11 +66,15 @@ export function startProcess(options: AgentProcessOptions): AgentProcess {
   stdout.on("data", splitter.push);
 
   const { directory, onStuck } = options;
-  const gone = untilGone({ child, stdout, root, directory, ladderOfStop: () => stopping, onStuck }).then((exit) => {
+  const onGone = (exit: Exit): void => {
     splitter.end();
     const excerpt = stderr();
     options.onExit(excerpt.total_lines === 0 ? exit : { ...exit, stderr: excerpt });
-  });
+  };
+  const ladderOfStop = (): Promise<readonly number[]> | null => stopping;
+  const gone = untilGone({ child, stdout, root, directory, ladderOfStop, onStuck }).then(onGone, (error: unknown) =>
+    onGone({ code: null, signal: null, message: String(error) }),
+  );
   let stopping: Promise<readonly number[]> | null = null;
 
   return {
@@ -102,6 +107,10 @@ function spawnWith({ command, args, directory, environment, output = null }: Age
     detached: true,
     stdio: ["pipe", output?.writer ?? "pipe", "pipe"],
   });
+  // `untilGone` reports it. Without a handler, an error event ends the daemon.
+  child.on("error", () => {});
+  // Quirk: without a free file descriptor, Node gives the child no streams and emits the error later.
+  if (child.pid === undefined && child.stdin == null) throw noDescriptor(command);
   const { stdin } = child;
   const stdout = output === null ? child.stdout : openReader(output.reader);
   // The process has it, or could not be started.
@@ -124,6 +133,8 @@ function openReader(fd: number): Socket {
     onread: { buffer: CHUNK, callback: (length: number) => stdout.emit("data", CHUNK.subarray(0, length)) },
   };
   const stdout = new Socket(options);
+  // The exit shows what happened.
+  stdout.on("error", () => {});
   return stdout;
 }
 
@@ -184,6 +195,13 @@ function notStarted(child: ChildProcess, { error, directory }: { error: Error; d
     error_code: missing ? "agent_not_installed" : "agent_exited",
   };
 }
+
+const noDescriptor = (command: string): ApiError =>
+  new ApiError(
+    "internal",
+    `${command} could not be started: Franca has no free file descriptor (EMFILE). ` +
+      "Raise the limit of open files (`ulimit -n`), or close sessions and clients.",
+  );
 
 const noExit = (error: Error): Exit => ({ code: null, signal: null, message: error.message });
 

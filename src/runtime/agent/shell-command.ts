@@ -1,5 +1,5 @@
 /** One shell command in a process group of its own: heard while it runs, and gone with all it started when it ends. */
-import { type ChildProcessByStdio, spawn } from "node:child_process";
+import { type ChildProcess, type ChildProcessByStdio, spawn } from "node:child_process";
 import type { Readable } from "node:stream";
 import { StringDecoder } from "node:string_decoder";
 import { timeoutSignal } from "../timeout-signal.ts";
@@ -43,10 +43,11 @@ export async function runShell(options: ShellCommand): Promise<ShellExit> {
   }
   const timer = timeoutSignal({ ms: options.timeoutMs });
   const stopped = AbortSignal.any([options.signal, timer]);
-  const end = async (): Promise<void> => void (await endTree(root, STOP));
-  let ending: Promise<void> | null = null;
+  let ending: Promise<unknown> | null = null;
   const onStop = (): void => {
-    ending ??= end();
+    ending ??= endTree(root, STOP);
+    // Thrown where it is waited for.
+    ending.catch(() => {});
   };
   stopped.addEventListener("abort", onStop, { once: true });
   if (stopped.aborted) onStop();
@@ -56,7 +57,7 @@ export async function runShell(options: ShellCommand): Promise<ShellExit> {
       child.once("exit", (code, signal) => resolve({ code, signal }));
       child.once("error", reject);
     });
-    await (ending ?? end());
+    await (ending ?? endTree(root, STOP));
     await Promise.race([closed, pause(REST_MS)]);
     return { ...exit, timedOut: timer.aborted };
   } finally {
@@ -82,12 +83,18 @@ async function start(options: ShellCommand): Promise<Started> {
     detached: true,
     stdio: ["ignore", "pipe", "pipe"],
   });
+  // Without a handler, an error event ends the daemon.
+  child.on("error", () => {});
+  if (child.pid === undefined) throw await startError(child);
   const { pid } = child;
   const startTime = pid === undefined ? null : processTable.startOf(pid);
   const leader = pid === undefined || startTime === null ? null : { pid, started: startTime };
   if (leader !== null) onStarted?.(leader);
   return { child, root: { runId, leader, ours: true, wrapped: started.wrapped } };
 }
+
+/** Node emits it after `spawn` has returned. Without a free file descriptor, the child has no streams either. */
+const startError = (child: ChildProcess): Promise<Error> => new Promise((resolve) => child.once("error", resolve));
 
 function pause(ms: number): Promise<void> {
   return new Promise((resolve) => {

@@ -84,6 +84,11 @@ function start(state: State): void {
     state.logger.warn("guard.exited", { pid: child.pid, code, signal });
     start(state);
   });
+  // Without a free file descriptor it has no streams: the next run tries again.
+  if (child.pid === undefined) {
+    state.child = null;
+    return;
+  }
   child.stdin.on("error", () => {});
   // The owner ends when it has nothing else to do.
   child.unref();

@@ -13,13 +13,16 @@ for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal
 
 const runs: GuardedRuns = new Map();
 let deadline: NodeJS.Timeout | undefined;
-for await (const text of createInterface({ input: process.stdin })) {
+const lines = createInterface({ input: process.stdin });
+// A pipe that breaks is the end of the owner too.
+lines.on("error", () => lines.close());
+for await (const text of lines) {
   const line = parseLine(text);
   if (line === null) continue;
   applyLine(runs, line);
   if (line.type !== "renewed") continue;
   clearTimeout(deadline);
-  deadline = setTimeout(() => void endAll(), line.forMs);
+  deadline = setTimeout(() => endAll().catch(() => {}), line.forMs);
 }
 await endAll();
 process.exit();

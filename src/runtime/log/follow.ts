@@ -93,7 +93,7 @@ export function openTail(log: EventLog, { maxBytes = TAIL_BYTES, keptMs = KEPT_M
     closed: false,
   };
   log.onCommitted((groups) => publish(state, groups));
-  log.onElsewhere(() => void readElsewhere(state));
+  log.onElsewhere(() => readInBackground(state));
   return {
     follow: (id, follow) => followSession(state, id, follow),
     followAll: (follow) => followEverything(state, follow),
@@ -273,9 +273,14 @@ function join(state: State, id: SessionId | null, signal: AbortSignal): { reader
 
 function watchElsewhere(state: State): NodeJS.Timeout {
   const timer = setInterval(() => {
-    if (hasChanged(state.log)) void readElsewhere(state);
+    if (hasChanged(state.log)) readInBackground(state);
   }, ELSEWHERE_MS);
   return timer.unref();
+}
+
+/** Whatever goes wrong, each reader then reads for itself, and gets the error. */
+function readInBackground(state: State): void {
+  readElsewhere(state).catch(() => lookAll(state));
 }
 
 /** One read for all readers, whichever session they follow; those whose session has nothing new are not woken. */

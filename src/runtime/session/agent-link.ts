@@ -84,10 +84,9 @@ export function openAgentLink(options: AgentLinkOptions): AgentLink {
     exit: null,
     vital: new Set(),
   };
+  const onError = (error: unknown): void => options.logger.error("link.failed", { session: options.session, error });
   const next = (work: () => Promise<void>): Promise<void> => {
-    state.chain = state.chain.then(work).catch((error: unknown) => {
-      options.logger.error("link.failed", { session: options.session, error });
-    });
+    state.chain = state.chain.then(work).catch(onError);
     return state.chain;
   };
   const stop = (ladder?: readonly Rung[], kill = false): Promise<void> => {
@@ -98,7 +97,7 @@ export function openAgentLink(options: AgentLinkOptions): AgentLink {
     connect(launchOptions) {
       state.generation += 1;
       const { generation } = state;
-      void next(() => connect(state, { options, launchOptions, generation }));
+      next(() => connect(state, { options, launchOptions, generation })).catch(onError);
     },
     perform(send) {
       if (send.type === "send.request" && send.vital === true) state.vital.add(send.id);
@@ -109,7 +108,7 @@ export function openAgentLink(options: AgentLinkOptions): AgentLink {
       state.ignoresInput = turnOver;
       state.awaitsExit = true;
       // An agent that did not obey an abort is stopped even if other sessions share it.
-      void stop(undefined, !turnOver);
+      stop(undefined, !turnOver).catch(onError);
     },
     stopSilently() {
       state.ignoresExit = true;
@@ -254,7 +253,10 @@ function refuse(state: State, { options, heard, current }: Receiving<Extract<Hea
   current.dropped = true;
   state.current = null;
   disconnected(state, { options, exit: { ...noExit, message, error_code: "stream_error" } });
-  state.chain = state.chain.then(() => leave(current, SWEEP_LADDER));
+  const { session, logger } = options;
+  state.chain = state.chain
+    .then(() => leave(current, SWEEP_LADDER))
+    .catch((error: unknown) => logger.error("link.failed", { session, error }));
 }
 
 const leave = ({ shared, connection }: Current, ladder: readonly Rung[] | undefined): Promise<void> =>

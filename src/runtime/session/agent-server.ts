@@ -46,7 +46,7 @@ export function openAgentServers(runtime: Runtime): AgentServers {
       try {
         const member = await opening;
         clearTimeout(member.idle);
-        member.idle = setTimeout(() => void leave(agent), IDLE_MS).unref();
+        member.idle = setTimeout(() => runtime.background.run("agents", () => leave(agent)), IDLE_MS).unref();
         return member.server;
       } catch (error) {
         members.delete(agent);

@@ -31,17 +31,18 @@ export function perform(runtime: Runtime, open: OpenSession, effect: Effect): vo
     case "shell":
       return startShell(runtime, open, effect);
     case "shell.stop":
-      void open.shell?.stop({ silently: false });
+      if (open.shell !== null) runtime.background.run("agents", () => stopShell(open));
       return;
     case "relay.answer":
       return runtime.answerRelay(effect);
     case "settle":
-      void settle(runtime, open, effect.turn_id);
-      return;
+      return runtime.background.run("plugins", () => settle(runtime, open, effect.turn_id));
     default:
       return unreachable(effect);
   }
 }
+
+const stopShell = async ({ shell }: OpenSession): Promise<void> => shell?.stop({ silently: false });
 
 /** Plugins may propose how the turn continues. One that fails is reported and never ends the turn. */
 async function settle({ options, logger }: Runtime, open: OpenSession, turn_id: TurnId): Promise<void> {

@@ -33,7 +33,11 @@ export function openFamilies(log: EventLog): Families {
   return {
     async othersOf({ id, settings: { delegation, create } }) {
       if (delegation === undefined && (create.delegate ?? false) === false) return null;
-      stored ??= readStored(log, add);
+      stored ??= readStored(log, add).catch((error: unknown) => {
+        // The next call reads again.
+        stored = null;
+        throw error;
+      });
       await stored;
       const root = roots.get(id);
       const family = root === undefined ? undefined : members.get(root);

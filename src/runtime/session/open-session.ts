@@ -54,11 +54,13 @@ export function stopAgent(open: OpenSession, exit: Exit): Promise<void> {
   return open.link.stopSilently();
 }
 
+/** Closes the session in this process. */
 export function closeSession(open: OpenSession, why?: unknown): void {
   open.closed = true;
   open.revoke();
   open.writer.close(why);
-  void open.shell?.stop({ silently: true });
+  // It never fails: whatever happens is how the command ended.
+  open.shell?.stop({ silently: true }).catch(() => {});
   for (const answer of open.sideRequests.values())
     answer({ status: 0, body: { message: "The session was unloaded." } });
   open.idleTimer?.cancel();

@@ -91,7 +91,8 @@ async function load(table: OpenSessions, id: SessionId, { runQueue, lost }: Open
       runtime.spending.changed(table.sessions);
       if (stored.session.snapshot().turn === null) runtime.delegateWork.end(stored.id);
     },
-    onBroken: (broken, error) => void recoverBroken(table, { open: broken, error }),
+    onBroken: (broken, error) =>
+      runtime.background.run("sessions", () => recoverBroken(table, { open: broken, error })),
   });
   // Stored prompts join the queue of the interrupted turn; its end then runs them in order.
   const mayRun = runQueue && !snapshot.ended && settings.damaged !== true;

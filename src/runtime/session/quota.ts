@@ -11,7 +11,7 @@ export function enforceQuota(runtime: Runtime, open: OpenSession): void {
   const message = overQuota(runtime);
   if (message === null || open.session.snapshot().turn === null) return;
   runtime.logger.warn("log.quota_reached", { session: open.id });
-  void stopAgent(open, { ...noExit, message, error_code: "storage_quota" });
+  runtime.background.run("quota", () => stopAgent(open, { ...noExit, message, error_code: "storage_quota" }));
 }
 
 /** What to say when the quota is reached, or null. */

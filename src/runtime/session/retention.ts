@@ -2,6 +2,7 @@
  * How long a daemon keeps sessions, where that is configured: idle ones beyond an age, or the oldest ones beyond a
  * size, are deleted in the background, a few at a time, with everything else served in between.
  */
+import type { Background, RunningTask } from "../background.ts";
 import type { Logger } from "../logger.ts";
 import type { Sessions } from "./contract.ts";
 
@@ -15,9 +16,15 @@ export interface RetentionPolicy {
 export interface RetentionOptions extends RetentionPolicy {
   readonly sessions: Pick<Sessions, "prune" | "storedBytes">;
   readonly logger: Logger;
+  readonly background: Background;
   readonly signal: AbortSignal;
   /** How often it is looked. */
   readonly everyMs?: number;
+}
+
+interface Retaining extends RetentionOptions {
+  /** Called after each check. */
+  readonly onProgress: () => void;
 }
 
 export const RETENTION_MS = 10 * 60_000;
@@ -26,32 +33,31 @@ export const RETENTION_STEP = 20;
 const PAUSE_MS = 100;
 const DAY_MS = 86_400_000;
 
-/** Runs until the signal fires; off unless something was asked for. */
-export async function keepInBounds(options: RetentionOptions): Promise<void> {
+export const startRetention = (options: RetentionOptions): RunningTask =>
+  options.background.start("retention", (onProgress) => keepInBounds({ ...options, onProgress }), options.signal);
+
+/** Runs until the signal fires or sessions cannot be deleted; ends at once unless a bound is configured. */
+async function keepInBounds(options: Retaining): Promise<void> {
   const { keepDays, maxDisk, signal, everyMs = RETENTION_MS } = options;
   if (keepDays === undefined && maxDisk === undefined) return;
   while (!signal.aborted) {
     const isMore = await step(options);
+    options.onProgress();
     await pause(isMore ? PAUSE_MS : everyMs, signal);
   }
 }
 
 /** True when there may be more to delete at once. */
 async function step({ sessions, keepDays, maxDisk, logger }: RetentionOptions): Promise<boolean> {
-  try {
-    const deleted = await sessions.prune({
-      limit: RETENTION_STEP,
-      ...(keepDays === undefined ? {} : { olderThanMs: keepDays * DAY_MS }),
-      ...(maxDisk === undefined ? {} : { maxBytes: maxDisk }),
-    });
-    if (deleted.length > 0) logger.info("sessions.pruned", { count: deleted.length, bytes: sessions.storedBytes() });
-    if (deleted.length === RETENTION_STEP) return true;
-    const bytes = sessions.storedBytes();
-    if (maxDisk !== undefined && bytes > maxDisk) logger.warn("retention.exceeded", { bytes, maxDisk });
-  } catch (error) {
-    // The next look tries again.
-    logger.warn("retention.failed", { error });
-  }
+  const deleted = await sessions.prune({
+    limit: RETENTION_STEP,
+    ...(keepDays === undefined ? {} : { olderThanMs: keepDays * DAY_MS }),
+    ...(maxDisk === undefined ? {} : { maxBytes: maxDisk }),
+  });
+  if (deleted.length > 0) logger.info("sessions.pruned", { count: deleted.length, bytes: sessions.storedBytes() });
+  if (deleted.length === RETENTION_STEP) return true;
+  const bytes = sessions.storedBytes();
+  if (maxDisk !== undefined && bytes > maxDisk) logger.warn("retention.exceeded", { bytes, maxDisk });
   return false;
 }
 

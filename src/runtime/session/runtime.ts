@@ -10,6 +10,7 @@ import { type FileView, noFileView, openFileView } from "../agent/file-view.ts";
 import { type Models, openModels } from "../agent/models.ts";
 import { ownProcess } from "../agent/process-table.ts";
 import { type Rung, STOP_LADDER } from "../agent/process-tree.ts";
+import { type Background, openBackground } from "../background.ts";
 import { ensureHostId } from "../data-folder.ts";
 import { type Guard, openGuard } from "../guard/guard.ts";
 import type { EventLog, Owner } from "../log/contract.ts";
@@ -61,10 +62,13 @@ export interface Runtime {
   readonly ladder: readonly Rung[];
   readonly idleMs: number;
   readonly logger: Logger;
+  readonly background: Background;
   /** Sessions that a dead owner left, with their last sequence from before they were recovered. */
   readonly recovered: Map<SessionId, number>;
   /** Sessions whose recovery failed: it is tried again. */
   readonly unrecovered: Set<SessionId>;
+  /** Unloaded sessions that the log still lists as ours, because it could not be written. */
+  readonly unreleased: Set<SessionId>;
   /** Aborted when this runtime closes. */
   readonly stopped: AbortController;
   closed: boolean;
@@ -125,11 +129,17 @@ export async function startRuntime(options: RuntimeOptions): Promise<Runtime> {
     ladder: options.stop === undefined ? STOP_LADDER : ladderOf(options.stop),
     idleMs: options.idleMs ?? IDLE_MS,
     logger,
-    recovered: new Map(),
-    unrecovered: new Set(),
+    background: options.background ?? openBackground({ logger, system }),
+    ...noSessions(),
     closed: false,
   };
 }
+
+const noSessions = (): Pick<Runtime, "recovered" | "unrecovered" | "unreleased"> => ({
+  recovered: new Map(),
+  unrecovered: new Set(),
+  unreleased: new Set(),
+});
 
 async function openLog({ store, version, logger }: RuntimeOptions, guard: Guard): Promise<EventLog> {
   switch (store.kind) {

@@ -16,6 +16,7 @@ import { answerRelay } from "./relay-answers.ts";
 import { type Runtime, startRuntime } from "./runtime.ts";
 import { giveUpAll, stopAll } from "./shutdown.ts";
 import { trustCommands } from "./trust-commands.ts";
+import { releaseUnloaded } from "./unload.ts";
 import { worktreeCommands } from "./worktrees.ts";
 
 /** How often a daemon checks whether another owner has died, and tries again what it could not recover. */
@@ -53,16 +54,22 @@ function recoverRegularly(table: OpenSessions): Timer {
   const { runtime } = table;
   let recovering = false;
   const run = async (): Promise<void> => {
-    if (recovering || runtime.closed) return;
     recovering = true;
-    const work = runtime.log.cluster?.draining() === true ? releaseIdle : recover;
-    await work(table).catch((error: unknown) => runtime.logger.warn("recovery.failed", { error }));
-    recovering = false;
+    try {
+      await (runtime.log.cluster?.draining() === true ? releaseIdle(table) : recover(table));
+    } finally {
+      recovering = false;
+    }
+  };
+  const runUnlessRunning = (): void => {
+    if (recovering || runtime.closed) return;
+    runtime.background.run("idle-sessions", () => releaseUnloaded(table));
+    runtime.background.run("recovery", run);
   };
   // Where leases are shorter, a host that is gone is noticed sooner.
   const { store } = runtime.options;
   const leaseMs = store.kind === "postgres" ? (store.leaseMs ?? RECOVERY_MS) : RECOVERY_MS;
-  return runtime.system.every(Math.min(RECOVERY_MS, leaseMs), () => void run());
+  return runtime.system.every(Math.min(RECOVERY_MS, leaseMs), runUnlessRunning);
 }
 
 async function close(table: OpenSessions, timer: Timer | null): Promise<void> {

@@ -41,6 +41,7 @@ export function startShell(
     if (!silent) open.writer.feed(input);
   };
   const ended = run(runtime, open, { turn_id, command, signal: stopped.signal, feed });
+  ended.catch((error: unknown) => runtime.logger.error("shell.failed", { session: open.id, error }));
   open.shell = {
     async stop({ silently }) {
       silent = silently;

@@ -36,22 +36,24 @@ export function watchIdle(table: OpenSessions, open: OpenSession): void {
     const left = isIdle(open) ? open.idleSince + allowed() - system.elapsed() : allowed();
     // How many sessions are open may change meanwhile.
     if (left > 0) open.idleTimer = system.after(Math.min(left, unloadMs), look, { background: true });
-    else void stopOrUnload(table, open);
+    else table.runtime.background.run("idle-sessions", () => stopOrUnload(table, open));
   };
   open.idleTimer = system.after(unloadMs, look, { background: true });
 }
 
+/** While the log cannot be written, the session stays open and is checked again later. */
 async function stopOrUnload(table: OpenSessions, open: OpenSession): Promise<void> {
   if (open.closed || !isIdle(open)) return watchIdle(table, open);
-  if (open.link.isOpen()) {
+  try {
+    if (!open.link.isOpen()) return await unload(table, open);
     table.runtime.logger.info("agent.idle", { session: open.id });
-    // While the log cannot be written it stays open, and is looked at again.
-    if (open.link.isInProcess()) return stopAndUnload(table, open).catch(() => watchIdle(table, open));
-    // The fold learns of it first: a prompt that comes now waits for a fresh agent.
+    if (open.link.isInProcess()) return await stopAndUnload(table, open);
+    // The fold gets the disconnect first, so that a prompt that arrives now waits for a new agent.
     await stopAgent(open, noExit);
-    return;
+  } catch (error) {
+    watchIdle(table, open);
+    throw error;
   }
-  await unload(table, open);
 }
 
 /** At once: another host may take it then. */
@@ -64,5 +66,16 @@ export async function stopAndUnload(table: OpenSessions, open: OpenSession): Pro
 export async function unload({ runtime, sessions }: OpenSessions, open: OpenSession): Promise<void> {
   closeSession(open, runtime.closed ? shuttingDown() : undefined);
   sessions.delete(open.id);
+  runtime.unreleased.add(open.id);
   await runtime.log.release(open.id, runtime.owner);
+  runtime.unreleased.delete(open.id);
+}
+
+/** Releases the sessions that could not be released when they were unloaded, unless they were opened again. */
+export async function releaseUnloaded({ runtime, sessions }: OpenSessions): Promise<void> {
+  const { log, owner, unreleased } = runtime;
+  for (const id of [...unreleased]) {
+    if (!sessions.has(id)) await log.release(id, owner);
+    unreleased.delete(id);
+  }
 }

@@ -12,8 +12,13 @@ export interface Storing {
   readonly after: () => void;
 }
 
+/** Stores a group; whatever goes wrong breaks this session only. */
+export function storeInBackground(state: WriterState, storing: Storing): void {
+  store(state, storing).catch(state.onBroken);
+}
+
 /** The agent waits meanwhile; callers get the error at the first failure. */
-export async function store(state: WriterState, storing: Storing): Promise<void> {
+async function store(state: WriterState, storing: Storing): Promise<void> {
   try {
     await state.log.append(storing.append);
   } catch (error) {
@@ -40,7 +45,7 @@ function onFailure(state: WriterState, { storing, error }: { storing: Storing; e
   rejectWaiters(state, error);
   const delay = Math.min(RETRY_FIRST_MS * 2 ** state.retries, RETRY_LONGEST_MS);
   state.retries += 1;
-  state.retryTimer = state.system.after(delay, () => void store(state, { ...storing, done: [] }));
+  state.retryTimer = state.system.after(delay, () => storeInBackground(state, { ...storing, done: [] }));
 }
 
 export function rejectWaiters({ flushWaiters, storedWaiters }: WriterState, error: unknown): void {

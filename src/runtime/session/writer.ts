@@ -22,7 +22,7 @@ import {
   type WriterOptions,
   type WriterState,
 } from "./writer-state.ts";
-import { isPrompt, rejectWaiters, store } from "./writer-storage.ts";
+import { isPrompt, rejectWaiters, storeInBackground } from "./writer-storage.ts";
 
 /** One committed group holds about this much, so that a reader who wants one event need not read many. */
 const GROUP_BYTES = 512 * 1024;
@@ -173,7 +173,7 @@ function stepQueued(state: WriterState, job: StepJob): void {
     broken = { error };
   }
   if (append === null) after();
-  else void store(state, { append, done, after });
+  else storeInBackground(state, { append, done, after });
 }
 
 interface SteppedGroup {

@@ -4,6 +4,7 @@
  */
 import { webhookType } from "../../core/webhook.ts";
 import { DEFAULT_WEBHOOK_EVENTS, type DeadLetter, type Webhook } from "../../protocol/webhooks.ts";
+import { type Background, followGroups, type TaskWork } from "../background.ts";
 import type { EventGroup } from "../log/contract.ts";
 import type { Logger } from "../logger.ts";
 import type { OutboundFetch } from "../outbound/fetch.ts";
@@ -40,6 +41,7 @@ export interface CourierOptions {
   readonly fetch: OutboundFetch;
   readonly environment: NodeJS.ProcessEnv;
   readonly logger: Logger;
+  readonly background: Background;
   readonly firstDelayMs?: number | undefined;
 }
 
@@ -102,12 +104,12 @@ export function openCourier(options: CourierOptions): Courier {
   const work: Work = { ...options, state, file, stopped: new AbortController(), sends: new Set() };
   save(work);
   pump(work);
-  const following = follow(work);
+  const following = options.background.start("webhooks", follow(work), work.stopped.signal);
   const stop = async (): Promise<void> => {
     work.stopped.abort();
     state.room?.();
     if (state.timer !== null) clearTimeout(state.timer);
-    await Promise.all([following, ...work.sends]);
+    await Promise.all([following.ended(), ...work.sends]);
   };
   return {
     counts: () => ({ pending: state.pending.length, delivered: state.delivered, lastError: state.lastError }),
@@ -143,12 +145,12 @@ function save({ file, logger, name }: Work): void {
 }
 
 /** Reads the log as it grows. The position moves only after what a group holds is pending, in the same write. */
-async function follow(work: Work): Promise<void> {
+function follow(work: Work): TaskWork {
   const { sessions, state, stopped, hook } = work;
   const { signal } = stopped;
   const wanted: ReadonlySet<string> = new Set(hook.events ?? DEFAULT_WEBHOOK_EVENTS);
   let storedAt = state.position;
-  for await (const group of sessions.followAll({ signal, after: state.position })) {
+  return followGroups(sessions, { signal, after: state.position }, async (group) => {
     const found = referencesIn(group, wanted);
     state.position = group.position;
     state.pending.push(...found);
@@ -163,8 +165,7 @@ async function follow(work: Work): Promise<void> {
       });
       state.room = null;
     }
-    if (signal.aborted) return;
-  }
+  });
 }
 
 const referencesIn = (group: EventGroup, wanted: ReadonlySet<string>): Pending[] =>

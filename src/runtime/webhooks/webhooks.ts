@@ -12,6 +12,7 @@ import {
   type WebhookSummary,
   WebhookTable,
 } from "../../protocol/webhooks.ts";
+import type { Background } from "../background.ts";
 import type { Logger } from "../logger.ts";
 import { outboundFetch } from "../outbound/fetch.ts";
 import type { Sessions } from "../session/contract.ts";
@@ -27,6 +28,7 @@ export interface WebhooksOptions {
   readonly folder: string | null;
   readonly environment: NodeJS.ProcessEnv;
   readonly logger: Logger;
+  readonly background: Background;
   readonly firstDelayMs?: number | undefined;
 }
 

@@ -3,6 +3,7 @@ import * as z from "zod";
 import { usageCsv } from "../../core/usage-csv.ts";
 import { UsageBy } from "../../protocol/requests.ts";
 import type { Health } from "../../protocol/resources.ts";
+import type { FailingTask } from "../../runtime/background.ts";
 import type { Sessions } from "../../runtime/session/contract.ts";
 import { everySession } from "../../runtime/session/every-session.ts";
 import { defineRoute, json, type Route } from "../http/route.ts";
@@ -10,6 +11,8 @@ import { integer } from "./query.ts";
 
 /** Everybody may ask: the path of the data folder is for those who have the token. */
 const FAILING = "Nothing can be stored: look into the daemon's log, free some space or make the data folder writable.";
+const DATABASE_FAILING =
+  "Nothing can be stored: the database cannot be reached or refuses to write. The daemon's log has the reason.";
 const DAMAGED =
   "The log was damaged, and what can be read was copied: `franca doctor` and the daemon's log say what is missing.";
 const NONCE = /^[A-Za-z0-9_-]{16,128}$/;
@@ -22,7 +25,7 @@ const health = defineRoute({
     tag: "Daemon",
     summary: "Check that the daemon answers",
     description:
-      "Needs no token. " +
+      "Needs no token. `status` is `degraded` while a background task fails; the daemon tries it again. " +
       "With `nonce`, the daemon proves that it knows the token, so that a client can check whom it speaks to before " +
       "it sends anything secret. `proof` is null when the daemon runs without a token. With `login` too, it proves that " +
       "it knows the page's credential, so that a page whose daemon is gone sends nothing to whatever has its port.",
@@ -43,13 +46,20 @@ const health = defineRoute({
       .describe("Which page credential: SHA-256 of the SHA-256 of it, each in base64url. Needs `nonce`."),
   }),
   answer: "Health",
-  handle: async ({ sessions, version, prove, query: { nonce, login } }) => {
-    return json({ status: "ok", version, ...storageOf(sessions), ...(nonce === undefined ? {} : prove(nonce, login)) });
+  handle: async ({ sessions, background, version, prove, query: { nonce, login } }) => {
+    const proofs = nonce === undefined ? {} : prove(nonce, login);
+    return json({ ...tasksOf(background.failing()), version, ...storageOf(sessions), ...proofs });
   },
 });
 
-function storageOf({ storageFailure, salvaged }: Sessions): Pick<Health, "storage" | "storageMessage"> {
-  if (storageFailure() !== null) return { storage: "failing", storageMessage: FAILING };
+function tasksOf(failingTasks: readonly FailingTask[]): Pick<Health, "status" | "failingTasks"> {
+  return failingTasks.length === 0 ? { status: "ok" } : { status: "degraded", failingTasks };
+}
+
+function storageOf({ storageFailure, salvaged, host }: Sessions): Pick<Health, "storage" | "storageMessage"> {
+  if (storageFailure() !== null) {
+    return { storage: "failing", storageMessage: host === null ? FAILING : DATABASE_FAILING };
+  }
   return salvaged.length === 0 ? { storage: "ok" } : { storage: "ok", storageMessage: DAMAGED };
 }
 

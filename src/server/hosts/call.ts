@@ -63,6 +63,8 @@ export async function openCall({
     // A connection of its own: one that was kept may have ended, and not everything may be sent twice.
     agent: false,
   });
+  // `answerTo` reports it. Without a handler, an error event ends the daemon.
+  outgoing.on("error", () => {});
   const connecting = setTimeout(() => outgoing.destroy(new Error("no connection in time")), CONNECT_MS);
   outgoing.on("socket", (socket) => {
     socket.once(isTls ? "secureConnect" : "connect", () => clearTimeout(connecting));
@@ -134,6 +136,8 @@ export function pieces(answer: IncomingMessage): NodeJS.ReadableStream {
       done(size > ANSWER_BYTES ? new Error(`longer than ${ANSWER_BYTES} bytes`) : null, chunk);
     },
   });
+  // The reader gets the error as well.
+  bounded.on("error", () => answer.destroy());
   answer.on("error", (error) => bounded.destroy(error));
   bounded.on("close", () => answer.destroy());
   return answer.pipe(bounded);

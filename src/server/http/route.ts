@@ -9,6 +9,7 @@ import type { ErrorCode } from "../../protocol/errors.ts";
 import { type SessionId, sessionId } from "../../protocol/ids.ts";
 import type * as protocol from "../../protocol/index.ts";
 import type { Action } from "../../protocol/tokens.ts";
+import type { Background } from "../../runtime/background.ts";
 import type { Logger } from "../../runtime/logger.ts";
 import type { Sessions } from "../../runtime/session/contract.ts";
 import type { Webhooks } from "../../runtime/webhooks/webhooks.ts";
@@ -21,6 +22,7 @@ import type { HostCalls } from "./host-calls.ts";
 export interface ServerContext {
   readonly sessions: Sessions;
   readonly metrics: Metrics;
+  readonly background: Pick<Background, "start" | "run" | "failing">;
   readonly webhooks: Webhooks;
   readonly credentials: Credentials;
   /** What shows a client that this daemon knows the token, and a page that it knows its credential; null if not. */

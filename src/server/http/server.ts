@@ -100,7 +100,15 @@ export function createHttpServer(options: HttpOptions): HttpServer {
   server.maxConnections = most;
   const connections = watchConnections(server, { unauthenticated });
   const handle = createHandler(options, connections);
-  server.on("request", (incoming, outgoing) => void handle(incoming, outgoing));
+  const { logger } = options.context;
+  server.on("request", (incoming, outgoing) => {
+    handle(incoming, outgoing).catch((error: unknown) => {
+      logger.error("request.failed", { path: incoming.url, error });
+      outgoing.destroy();
+    });
+  });
+  // A connection that cannot be accepted, without a free file descriptor for example, is lost to its client only.
+  server.on("error", (error) => logger.error("connection.not_accepted", { error }));
   server.on("upgrade", (incoming: IncomingMessage, socket: Duplex, head: Buffer) => {
     socket.on("error", () => socket.destroy());
     upgrade({ incoming, socket, head }, { ...options, connections }).catch((error: unknown) => {

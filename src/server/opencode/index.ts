@@ -114,16 +114,16 @@ function openContext(
   context: ServerContext & { readonly attachments: string },
   options: OpenCodeOptions,
 ): OpenCodeContext {
-  const { sessions, logger, stopped, attachments } = context;
-  const views = openSessionViews({ sessions, options, stopped, logger });
+  const { sessions, logger, background, stopped, attachments } = context;
+  const views = openSessionViews({ sessions, options, stopped, logger, background });
   const catalogue = openCatalogue(sessions);
-  watchDeletions({ views, sessions, stopped });
+  watchDeletions({ views, sessions, background, stopped });
   return {
     ...context,
     views,
     catalogue,
     turns: openTurns({ views }),
-    undo: openUndo({ sessions, views, catalogue, attachments, logger }),
+    undo: openUndo({ sessions, views, catalogue, attachments, logger, background }),
     streams: openEventStreams({ views }),
     passThrough: openPassThrough({ sessions, logger, announce: views.announce }),
   };

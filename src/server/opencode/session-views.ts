@@ -2,13 +2,13 @@
  * All sessions as OpenCode's clients see them: one view per session, shared by all clients, rendered in the order of
  * the log. The latest frames are in a ring; clients hold an index into it and fall back on the log.
  */
-import { setTimeout as delay } from "node:timers/promises";
 import type { OpenCodeEvent, OpenCodeStatus } from "../../dialects/opencode.ts";
 import type { OpenCodeOptions } from "../../projections/opencode/index.ts";
 import { hasCode } from "../../protocol/errors.ts";
 import type { UniversalEvent } from "../../protocol/events.ts";
 import { type SessionId, sessionId } from "../../protocol/ids.ts";
 import { SessionStatus } from "../../protocol/session-enums.ts";
+import { type Background, followGroups } from "../../runtime/background.ts";
 import type { EventGroup } from "../../runtime/log/contract.ts";
 import type { Logger } from "../../runtime/logger.ts";
 import type { Sessions } from "../../runtime/session/contract.ts";
@@ -64,14 +64,13 @@ export interface SessionViews {
 
 const RING_BYTES = 4 * 1024 * 1024;
 const IDLE_VIEWS = 100;
-/** How long a log that could not be read is left alone. */
-const RETRY_MS = 250;
 
 interface State {
   readonly sessions: Sessions;
   readonly options: OpenCodeOptions;
   readonly stopped: AbortSignal;
   readonly logger: Logger;
+  readonly background: Pick<Background, "start">;
   readonly views: Map<SessionId, SessionView>;
   /** Those that were unloaded while a request still holds them. */
   readonly held: Map<SessionId, WeakRef<SessionView>>;
@@ -89,7 +88,7 @@ interface State {
   nextClients: number;
 }
 
-export interface SessionViewsOptions extends Pick<State, "sessions" | "options" | "stopped" | "logger"> {
+export interface SessionViewsOptions extends Pick<State, "sessions" | "options" | "stopped" | "logger" | "background"> {
   readonly ringBytes?: number;
 }
 
@@ -157,23 +156,9 @@ async function start(state: State): Promise<void> {
     const busy = await allSessions(state.sessions, { status });
     for (const { sessionId: id } of busy) await loadUnlessGone(state, sessionId(id));
   }
-  void followLog(state);
-}
-
-/** Until the daemon stops: what could not be read now is read a little later. */
-async function followLog(state: State): Promise<void> {
-  const { sessions, stopped, logger } = state;
-  while (!stopped.aborted) {
-    try {
-      for await (const group of sessions.followAll({ after: state.position, signal: stopped })) {
-        await takeOrSkip(state, group);
-      }
-      return;
-    } catch (error) {
-      if (!stopped.aborted) logger.error("opencode.log_not_read", { error });
-      await delay(RETRY_MS, undefined, { signal: stopped }).catch(() => undefined);
-    }
-  }
+  const { sessions, background, stopped: signal } = state;
+  const work = followGroups(sessions, { after: state.position, signal }, (group) => takeOrSkip(state, group));
+  background.start("opencode", work, signal);
 }
 
 /** A bug of ours with one session does not silence the others; it is read again when it is next needed. */

@@ -62,7 +62,10 @@ export async function connectTerminal(context: Context, passThrough: PassThrough
   const { hostname, port } = new URL(server.url);
   const headers = { ...server.headers, ...socketHeaders(incoming) };
   const signal = AbortSignal.any([left.signal, server.gone]);
-  const outgoing = request({ hostname, port, path: target, headers, signal, agent: false }).end();
+  const outgoing = request({ hostname, port, path: target, headers, signal, agent: false });
+  // `answerTo` reports it. Without a handler, an error event ends the daemon.
+  outgoing.on("error", () => {});
+  outgoing.end();
   const answered = await answerTo(outgoing).catch((cause: unknown) => {
     throw new ApiError("stream_error", "OpenCode's server did not answer.", { cause });
   });

@@ -11,6 +11,7 @@ import { ApiError, hasCode } from "../../protocol/errors.ts";
 import type { Revert } from "../../protocol/events.ts";
 import type { SessionId } from "../../protocol/ids.ts";
 import type { SessionDetail } from "../../protocol/resources.ts";
+import type { Background } from "../../runtime/background.ts";
 import type { Logger } from "../../runtime/logger.ts";
 import type { Sessions } from "../../runtime/session/contract.ts";
 import { folderOf } from "../http/attachment-files.ts";
@@ -43,6 +44,7 @@ export interface UndoOptions {
   readonly catalogue: Pick<Catalogue, "takesBack">;
   readonly attachments: string;
   readonly logger: Logger;
+  readonly background: Pick<Background, "run">;
 }
 
 const Turn = z.object({
@@ -80,7 +82,8 @@ export function openUndo(options: UndoOptions): Undo {
     // Only sessions that are prompted here have snapshots.
     if (promptId !== undefined && state.chains.has(view.id)) {
       const endedAt = Date.parse(event.time);
-      void inTurn(view, () => noteEnd(state, view, { promptId, endedAt }));
+      const note = (): Promise<void> => noteEnd(state, view, { promptId, endedAt });
+      options.background.run("snapshots", () => inTurn(view, note));
     }
   });
   return {

@@ -13,6 +13,7 @@ import {
 } from "../../projections/otel/index.ts";
 import type { UniversalEvent } from "../../protocol/events.ts";
 import type { SessionId } from "../../protocol/ids.ts";
+import { type Background, followGroups } from "../../runtime/background.ts";
 import type { EventGroup } from "../../runtime/log/contract.ts";
 import type { Logger } from "../../runtime/logger.ts";
 import { type OutboundFetch, outboundFetch } from "../../runtime/outbound/fetch.ts";
@@ -41,6 +42,7 @@ export interface TelemetryOptions {
   readonly sessions: Pick<Sessions, "followAll" | "position" | "get">;
   readonly version: string;
   readonly logger: Logger;
+  readonly background: Background;
   readonly flushMs?: number | undefined;
   readonly firstDelayMs?: number | undefined;
 }
@@ -76,31 +78,36 @@ export function openTelemetry(options: TelemetryOptions): TelemetryExporter {
     dropped: 0,
     measured: false,
   };
-  const following = follow(work);
+  const { background, sessions } = options;
+  const { signal } = work.stopped;
+  const following = background.start(
+    "telemetry",
+    followGroups(sessions, { signal, after: sessions.position() }, (group) => projectOrSkip(work, group)),
+    signal,
+  );
   let flushing: Promise<void> = Promise.resolve();
-  const flushNow = (signal: AbortSignal): Promise<void> => {
-    flushing = flushing.then(() => flush(work, signal));
+  const flushNow = (until: AbortSignal): Promise<void> => {
+    flushing = flushing.catch(() => {}).then(() => flush(work, until));
     return flushing;
   };
-  const timer = setInterval(() => void flushNow(work.stopped.signal), options.flushMs ?? FLUSH_MS);
+  const flushInBackground = (): void => background.run("telemetry-export", () => flushNow(signal));
+  const timer = setInterval(flushInBackground, options.flushMs ?? FLUSH_MS);
   timer.unref();
   return {
     async close() {
       clearInterval(timer);
       work.stopped.abort();
-      await following;
+      await following.ended();
       await flushNow(timeoutSignal({ ms: CLOSE_MS }));
     },
   };
 }
 
-async function follow(work: Work): Promise<void> {
-  const { sessions, stopped, logger } = work;
-  for await (const group of sessions.followAll({ signal: stopped.signal, after: sessions.position() })) {
-    await project(work, group).catch((error: unknown) =>
-      logger.warn("telemetry.event_failed", { session: group.session, error: String(error) }),
-    );
-  }
+/** A bug with one session does not stop the others. */
+async function projectOrSkip(work: Work, group: EventGroup): Promise<void> {
+  await project(work, group).catch((error: unknown) =>
+    work.logger.warn("telemetry.event_failed", { session: group.session, error: String(error) }),
+  );
 }
 
 async function project(work: Work, group: EventGroup): Promise<void> {

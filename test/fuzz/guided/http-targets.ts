@@ -12,6 +12,7 @@ import { isShape } from "../../../src/dialects/shape.ts";
 import { createMock } from "../../../src/mock/index.ts";
 import { openCodeSessionId } from "../../../src/projections/opencode/index.ts";
 import { sessionId } from "../../../src/protocol/ids.ts";
+import { openBackground } from "../../../src/runtime/background.ts";
 import { type Logger, silentLogger } from "../../../src/runtime/logger.ts";
 import type { Sessions } from "../../../src/runtime/session/contract.ts";
 import { openSessions } from "../../../src/runtime/session/sessions.ts";
@@ -69,14 +70,16 @@ async function openDaemon(): Promise<Daemon> {
     trustedFolders: [directory],
   });
   const stopped = new AbortController();
-  const { webhooks, close } = await openFollowers({}, { sessions, logger, folder: null });
+  const background = openBackground({ logger });
+  const { webhooks, close } = await openFollowers({}, { sessions, logger, background, folder: null });
   const credentials = openCredentials({ folder: null, signal: stopped.signal });
-  const { metrics, done } = openMetrics({ sessions, signal: stopped.signal, clients: () => 0 });
+  const { metrics, task } = openMetrics({ sessions, background, signal: stopped.signal, clients: () => 0 });
   const { server } = createHttpServer({
     door: { host: "127.0.0.1", token: null, credentials, corsOrigins: [] },
     context: {
       sessions,
       metrics,
+      background,
       webhooks,
       credentials,
       hostCalls: null,
@@ -101,7 +104,7 @@ async function openDaemon(): Promise<Daemon> {
       await close();
       await sessions.close();
       stopped.abort();
-      await done;
+      await task.ended();
       rmSync(directory, { recursive: true, force: true });
     },
   };

@@ -5,6 +5,7 @@
 import { createServer } from "node:http";
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import { defaultOptions, openCodeSessionId } from "../../../src/projections/opencode/index.ts";
+import { openBackground } from "../../../src/runtime/background.ts";
 import type { EventLog } from "../../../src/runtime/log/contract.ts";
 import type { openSqliteLog } from "../../../src/runtime/log/sqlite/open.ts";
 import { silentLogger } from "../../../src/runtime/logger.ts";
@@ -60,7 +61,8 @@ interface Surface {
 
 async function serve(sessions: Sessions): Promise<Surface> {
   const stop = new AbortController();
-  const views = openSessionViews({ sessions, options: defaultOptions, stopped: stop.signal, logger: silentLogger });
+  const given = { logger: silentLogger, background: openBackground({ logger: silentLogger }) };
+  const views = openSessionViews({ sessions, options: defaultOptions, stopped: stop.signal, ...given });
   const streams = openEventStreams({ views });
   const server = createServer((incoming, outgoing) => {
     const call = { sessions, views, caller: OWNER, incoming, outgoing, stopped: stop.signal };

@@ -3,6 +3,7 @@ import { cpSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { defaultOptions, openCodeSessionId } from "../../../src/projections/opencode/index.ts";
+import { openBackground } from "../../../src/runtime/background.ts";
 import { type Database, openDatabase } from "../../../src/runtime/log/sqlite/database.ts";
 import { LOG_FILE } from "../../../src/runtime/log/sqlite/open.ts";
 import { silentLogger } from "../../../src/runtime/logger.ts";
@@ -138,7 +139,9 @@ async function eventsRead(sessions: Sessions, id: ReturnType<typeof session>): P
     },
   };
   const stop = new AbortController();
-  const options = { sessions: counted, options: defaultOptions, stopped: stop.signal, logger: silentLogger };
+  const background = openBackground({ logger: silentLogger });
+  const logger = silentLogger;
+  const options = { sessions: counted, options: defaultOptions, stopped: stop.signal, logger, background };
   const view = await openSessionViews(options).find(openCodeSessionId(id));
   stop.abort();
   expect(view?.now.sequence).toBe((await sessions.get(id, { limit: 0 })).lastSequence);

@@ -5,6 +5,7 @@ import type { OpenCodeEvent } from "../../../src/dialects/opencode.ts";
 import { defaultOptions, openCodeSessionId } from "../../../src/projections/opencode/index.ts";
 import { ApiError } from "../../../src/protocol/errors.ts";
 import type { SessionId } from "../../../src/protocol/ids.ts";
+import { openBackground } from "../../../src/runtime/background.ts";
 import type { Projections } from "../../../src/runtime/log/contract.ts";
 import { silentLogger } from "../../../src/runtime/logger.ts";
 import type { Sessions } from "../../../src/runtime/session/contract.ts";
@@ -34,7 +35,8 @@ interface More {
 function openViews(sessions: Sessions, more: More = {}) {
   const stop = new AbortController();
   onTestFinished(() => stop.abort());
-  const given = { sessions, options: defaultOptions, stopped: stop.signal, logger: silentLogger };
+  const background = openBackground({ logger: silentLogger });
+  const given = { sessions, options: defaultOptions, stopped: stop.signal, logger: silentLogger, background };
   return { views: openSessionViews({ ...given, ...more }), stopped: stop.signal };
 }
 

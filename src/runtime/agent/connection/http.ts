@@ -59,10 +59,13 @@ export async function openHttp(launch: HttpLaunch, opening: Opening): Promise<Co
   const streaming = new Promise<void>((resolve, reject) => {
     const stream = { url: `${server.url}${launch.events}`, headers, signal: closing.signal };
     const own = server.process !== null;
-    void followStream({ stream, own, onOpen: resolve, onEvent: hearEvent }).then((message) => {
+    const giveUp = (message: string): void => {
       reject(new Error(message));
       end({ code: null, signal: null, message, error_code: "stream_error" });
-    });
+    };
+    followStream({ stream, own, onOpen: resolve, onEvent: hearEvent }).then(giveUp, (error: unknown) =>
+      giveUp(String(error)),
+    );
   });
   try {
     await Promise.race([streaming, timeout(FIRST_STREAM_MS, `${server.url}${launch.events} did not answer.`)]);
@@ -71,7 +74,11 @@ export async function openHttp(launch: HttpLaunch, opening: Opening): Promise<Co
     throw error;
   }
   return {
-    perform: (send, asker = receiver) => void perform({ send, server, headers, asker, signal: closing.signal, stop }),
+    perform: (send, asker = receiver) => {
+      perform({ send, server, headers, asker, signal: closing.signal, stop }).catch((error: unknown) =>
+        end({ code: null, signal: null, message: String(error), error_code: "stream_error" }),
+      );
+    },
     resume: flow.open,
     stop,
     address: { url: server.url, headers },

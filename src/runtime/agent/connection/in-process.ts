@@ -27,6 +27,10 @@ export async function openInProcess(agent: InProcessAgent, opening: Opening): Pr
     receiver.receive({ type: "disconnected", exit });
   };
 
+  const onFailedEnd = (error: unknown): void => {
+    opening.logger.error("process.not_ended", { session: opening.session, error });
+    end(noExit);
+  };
   const peer = agent.open({
     options,
     // What is said after the end is said to nobody; it must not wait for anybody either.
@@ -38,7 +42,7 @@ export async function openInProcess(agent: InProcessAgent, opening: Opening): Pr
     },
     drained: () => (behind && open ? new Promise((resolve) => drained.push(resolve)) : Promise.resolve()),
     exit(exit) {
-      void trees.endAll();
+      trees.endAll().catch(onFailedEnd);
       end(exit);
     },
     signal: stopping.signal,
@@ -51,7 +55,7 @@ export async function openInProcess(agent: InProcessAgent, opening: Opening): Pr
     await trees.endAll();
     end(noExit);
   };
-  return { perform: (send) => perform(peer, { send, stop }), resume: release, stop };
+  return { perform: (send) => perform(peer, { send, stop: () => stop().catch(onFailedEnd) }), resume: release, stop };
 }
 
 /** Process trees that the agent starts are ours to end when the connection is. */
@@ -75,14 +79,13 @@ function openTrees({ runs, session, logger }: Opening) {
   };
 }
 
-function perform(peer: InProcessPeer, { send, stop }: { send: Send; stop: () => Promise<void> }): void {
+function perform(peer: InProcessPeer, { send, stop }: { send: Send; stop: () => void }): void {
   switch (send.type) {
     case "send.line":
       return peer.receive(send.line);
     case "send.signal":
     case "send.close":
-      void stop();
-      return;
+      return stop();
     case "send.request":
     case "send.host":
       return;

@@ -38,7 +38,7 @@ export async function openPipe(launch: Extract<Launch, { kind: "process" }>, ope
       onExit(exit) {
         logger.info("process.exited", { session, pid: agent?.pid, code: exit.code, signal: exit.signal });
         runs.ended(runId);
-        void host.stop();
+        host.stop().catch((error: unknown) => logger.error("process.not_ended", { session, error }));
         receiver.receive({ type: "disconnected", exit });
       },
       onStuck: (pids) => logger.error("process.stuck", { session, pids }),

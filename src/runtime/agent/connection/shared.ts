@@ -117,17 +117,18 @@ function openShared(pool: Map<string, Shared>, { key, adapter, logger, open }: J
   const promise = new Promise<void>((done) => {
     resolve = done;
   });
+  const connection = open(receiver);
   const shared: Shared = {
     adapter,
     logger,
     routes: startRoutes(),
     members: new Map(),
-    connection: open(receiver),
+    connection,
     spoken: { promise, resolve },
     last: null,
   };
   pool.set(key, shared);
-  shared.connection.catch(() => pool.delete(key));
+  connection.catch(() => pool.delete(key));
   return shared;
 }
 

@@ -39,12 +39,11 @@ export function openHost(options: HostOptions): Host {
       if (calls >= CALLS_LIMIT) return give(id, refused(429, `There are ${CALLS_LIMIT} open calls.`));
       calls += 1;
       const work = isTerminal(call) ? terminals.perform(call) : performFile({ directory, dataFolder, view }, call);
-      void work
-        .catch(failed)
-        .then((result) => give(id, result))
-        .finally(() => {
-          calls -= 1;
-        });
+      const finish = (result: Answer): void => {
+        calls -= 1;
+        give(id, result);
+      };
+      work.then(finish, (error: unknown) => finish(failed(error)));
     },
     async stop() {
       open = false;

@@ -119,6 +119,8 @@ async function create(options: TerminalsOptions, call: Create): Promise<Terminal
     detached: true,
     stdio: ["ignore", "pipe", "pipe"],
   });
+  // `untilEnded` reports it. Without a handler, an error event ends the daemon.
+  child.on("error", () => {});
   const { pid } = child;
   const started = pid === undefined ? null : processTable.startOf(pid);
   const leader = pid === undefined || started === null ? null : { pid, started };
@@ -127,9 +129,11 @@ async function create(options: TerminalsOptions, call: Create): Promise<Terminal
   const output = collect(child, Math.min(call.outputByteLimit ?? OUTPUT_LIMIT, OUTPUT_LIMIT));
   const ended = untilEnded({ child, root, output }).finally(() => options.runs.ended(runId));
   const terminal: Terminal = { root, output, ended, exit: null };
-  void ended.then((exit) => {
+  const note = (exit: Exited): void => {
     terminal.exit = exit;
-  });
+  };
+  // A tree that could not be ended is over for the agent; the guard still knows it.
+  ended.then(note, () => note({ exitCode: null, signal: null }));
   return terminal;
 }
 

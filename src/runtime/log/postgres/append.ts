@@ -75,7 +75,9 @@ export function openAppender(store: Store, { version, codec }: AppenderOptions):
     while (waiting.length > 0) {
       const { batch, rest } = nextBatch(waiting);
       waiting = rest;
-      await commit(batch);
+      await commit(batch).catch((error: unknown) => {
+        for (const { reject } of batch) reject(error);
+      });
     }
     running = null;
   };
@@ -83,7 +85,7 @@ export function openAppender(store: Store, { version, codec }: AppenderOptions):
     append: (entry) =>
       new Promise<void>((resolve, reject) => {
         waiting.push({ entry, resolve, reject });
-        running ??= run();
+        running ??= run().catch(reject);
       }),
     onCommitted: (subscriber) => subscribers.push(subscriber),
     flushed: async () => running ?? undefined,

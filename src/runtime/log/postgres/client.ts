@@ -37,6 +37,8 @@ export interface ClientOptions {
 }
 
 const CONNECTIONS = 8;
+/** Connections for transactions, which are part of these. */
+const TRANSACTIONS = 2;
 const CONNECT_S = 10;
 const STATEMENT_MS = 30_000;
 const IDLE_IN_TRANSACTION_MS = 30_000;
@@ -62,50 +64,101 @@ export async function openClient({ url, connections = CONNECTIONS, host }: Clien
     }
   };
   // Even its complaint about an address may repeat it.
-  const pool = await noted(() => openPool({ url, connections, name }));
+  const pool = await noted(() => openPool({ url, connections: Math.max(1, connections - TRANSACTIONS), name }));
+  const transactions = await noted(() => openTransactions({ url, name }));
   // Of its own: it is never replaced, and listens again by itself.
   const wakes = await noted(() => openPool({ url, connections: 1, name }));
   let used = 0;
-  const guard = <T>(work: (sql: Sql) => Promise<T>): Promise<T> =>
+  const guard = <T>(work: () => Promise<T>): Promise<T> =>
     noted(async () => {
       used += 1;
       try {
-        return await pool.use(work);
+        return await work();
       } finally {
         used -= 1;
       }
     });
-  const query: Queries["query"] = (text, ...values) => guard((sql) => ask(sql, text, values));
+  const query: Queries["query"] = (text, ...values) => guard(() => pool.use((sql) => ask(sql, text, values)));
   return {
     place,
     name,
     load: () => ({ busy: Math.min(used, connections), waiting: Math.max(0, used - connections) }),
     query,
     read: (text, ...values) => again(() => query(text, ...values)),
-    transaction: (work) => guard((sql) => inTransaction(sql, work)),
+    transaction: (work) => guard(() => transactions.run(work)),
     listen: (channel, onWake) =>
       noted(() => wakes.use(async (sql) => void (await sql.listen(channel, onWake, () => onWake(null))))),
-    close: () => noted(async () => void (await Promise.all([pool.close(), wakes.close()]))),
+    close: () => noted(async () => void (await Promise.all([pool.close(), transactions.close(), wakes.close()]))),
   };
 }
 
+interface Transactions {
+  readonly run: <T>(work: (queries: Queries) => Promise<T>) => Promise<T>;
+  readonly close: () => Promise<void>;
+}
+
+interface TransactionConnection {
+  readonly sql: Sql;
+  ended: boolean;
+}
+
 /**
- * Quirk: a statement that is sent after its connection has ended ends the whole process, and the library's own
- * transactions send their rollback so. Here nothing more is sent then; the pool is replaced, and its connections end.
+ * Transactions have connections of their own. Quirks of the library: `begin` sends its rollback after the connection
+ * has ended, which ends the whole process, and `reserve` never resolves when it has to open a connection. A connection
+ * that has ended is replaced: the library would run the rest of the transaction on a new one, without it.
  */
-async function inTransaction<T>(sql: Sql, work: (queries: Queries) => Promise<T>): Promise<T> {
-  const reserved = await sql.reserve();
+async function openTransactions(options: Omit<PoolOptions, "connections">): Promise<Transactions> {
+  const connect = await load({ ...options, connections: 1 });
+  const idle: TransactionConnection[] = [];
+  const waiting: (() => void)[] = [];
+  let used = 0;
+  const open = (): TransactionConnection => {
+    const onClose = (): void => {
+      connection.ended = true;
+    };
+    const connection: TransactionConnection = { sql: connect(onClose), ended: false };
+    return connection;
+  };
+  const take = async (): Promise<TransactionConnection> => {
+    while (used >= TRANSACTIONS) await new Promise<void>((resolve) => waiting.push(resolve));
+    used += 1;
+    const known = idle.pop();
+    return known === undefined || known.ended ? open() : known;
+  };
+  const give = (connection: TransactionConnection): void => {
+    used -= 1;
+    if (connection.ended) connection.sql.end({ timeout: 0 }).catch(() => {});
+    else idle.push(connection);
+    waiting.shift()?.();
+  };
+  return {
+    async run(work) {
+      const connection = await take();
+      try {
+        return await limited(inTransaction(connection, work));
+      } catch (error) {
+        if (BROKEN.test(codeOf(error))) connection.ended = true;
+        throw error;
+      } finally {
+        give(connection);
+      }
+    },
+    close: async () => void (await Promise.all(idle.map(({ sql }) => sql.end({ timeout: CLOSE_S })))),
+  };
+}
+
+async function inTransaction<T>(connection: TransactionConnection, work: (queries: Queries) => Promise<T>): Promise<T> {
+  const query: Queries["query"] = async (text, ...values) => {
+    if (connection.ended) throw Object.assign(new Error("the connection ended"), { code: "CONNECTION_CLOSED" });
+    return ask(connection.sql, text, values);
+  };
+  await query("BEGIN");
   try {
-    await reserved.unsafe("BEGIN");
-    const result = await work({ query: (text, ...values) => ask(reserved, text, values) });
-    await reserved.unsafe("COMMIT");
-    reserved.release();
+    const result = await work({ query });
+    await query("COMMIT");
     return result;
   } catch (error) {
-    if (!BROKEN.test(codeOf(error))) {
-      await reserved.unsafe("ROLLBACK");
-      reserved.release();
-    }
+    if (!connection.ended && !BROKEN.test(codeOf(error))) await query("ROLLBACK");
     throw error;
   }
 }
@@ -130,7 +183,7 @@ const BROKEN = /^(08...|57P0[1-5]|CONNECTION_|CONNECT_TIMEOUT|ECONNRESET|EPIPE)/
  */
 async function openPool(options: PoolOptions): Promise<Pool> {
   const open = await load(options);
-  let current = open();
+  let current = open(() => {});
   return {
     async use(work) {
       const sql = current;
@@ -138,7 +191,7 @@ async function openPool(options: PoolOptions): Promise<Pool> {
         return await limited(work(sql));
       } catch (error) {
         if (sql === current && BROKEN.test(codeOf(error))) {
-          current = open();
+          current = open(() => {});
           // What else is under way there has a moment to end.
           sql.end({ timeout: CLOSE_S }).catch(() => {});
         }
@@ -149,13 +202,13 @@ async function openPool(options: PoolOptions): Promise<Pool> {
   };
 }
 
-async function load({ url, connections, name }: PoolOptions): Promise<() => Sql> {
+async function load({ url, connections, name }: PoolOptions): Promise<(onClose: () => void) => Sql> {
   const { default: postgres } = await import("postgres").catch((error: unknown) => {
     const reason = error instanceof Error ? error.message.split("\n")[0] : String(error);
     const advice = "Install Franca with its optional dependencies, or `npm install postgres` beside it.";
     throw new ApiError("storage_error", `The package postgres cannot be loaded (${reason}). ${advice}`);
   });
-  const open = (): Sql =>
+  const open = (onClose: () => void): Sql =>
     postgres(url, {
       max: connections,
       connect_timeout: CONNECT_S,
@@ -163,6 +216,7 @@ async function load({ url, connections, name }: PoolOptions): Promise<() => Sql>
       // Types of arrays are not asked for at every connection: we use none.
       fetch_types: false,
       onnotice: () => {},
+      onclose: onClose,
       connection: {
         application_name: name,
         statement_timeout: STATEMENT_MS,

@@ -114,15 +114,15 @@ export async function openCommands(store: Store, options: Options): Promise<Open
     closed: false,
   };
   await store.client.listen(COMMAND_CHANNEL, (host) => {
-    if (host === null || host === store.identity().host) void look(state);
+    if (host === null || host === store.identity().host) lookInBackground(state);
   });
   await store.client.query(SWEEP);
-  const timer = setInterval(() => void look(state), LOOK_MS).unref();
+  const timer = setInterval(() => lookInBackground(state), LOOK_MS).unref();
   return {
     send: (command) => send(state, command),
     serve(execute) {
       state.execute = execute;
-      void look(state);
+      lookInBackground(state);
     },
     pause() {
       state.execute = null;
@@ -156,6 +156,10 @@ async function send(state: State, command: SentCommand): Promise<CommandOutcome>
     // One that never reached the database, or was answered: what stays is removed later.
     store.client.query("DELETE FROM franca.commands WHERE id = $1 AND state <> 'claimed'", id).catch(() => {});
   }
+}
+
+function lookInBackground(state: State): void {
+  look(state).catch(state.onError);
 }
 
 /** One after the other; whatever came during one is found by the next. */
@@ -223,10 +227,11 @@ async function claim(state: State): Promise<void> {
     if (begun.has(command.id)) continue;
     const one: Begun = { epoch, answer: null };
     begun.set(command.id, one);
-    void execute(command).then((given) => {
+    // One that fails has no answer: its sender gets `command_interrupted` when the lease ends.
+    execute(command).then((given) => {
       one.answer = given;
-      return look(state);
-    });
+      lookInBackground(state);
+    }, state.onError);
   }
 }
 

@@ -50,7 +50,7 @@ export async function openElsewhere(client: Client, { identity }: Pick<Store, "i
     if (host === identity().host) return;
     changed = subscribers.length === 0;
     for (const subscriber of subscribers) subscriber();
-    void look();
+    look().catch(() => {});
   });
   return {
     position: () => position,
@@ -60,7 +60,7 @@ export async function openElsewhere(client: Client, { identity }: Pick<Store, "i
     },
     onWake: (subscriber) => subscribers.push(subscriber),
     changed() {
-      if (performance.now() - looked.at > LOOK_MS) void look();
+      if (performance.now() - looked.at > LOOK_MS) look().catch(() => {});
       const was = changed;
       changed = false;
       return was;

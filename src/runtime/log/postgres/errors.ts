@@ -54,8 +54,9 @@ function adviceFor(place: string, code: string): string {
       return `${place} does not exist: create it first.`;
     case "42501":
       return `${place}: the role may not do this; it needs the schema franca as its own.`;
-    case "53100":
     case "53200":
+      return `${place} has no memory left: Franca continues by itself when it has.`;
+    case "53100":
       return `${place} has no room left: free some space, then Franca continues by itself.`;
     case "53300":
       return `${place} has no connection left: raise max_connections, or start fewer hosts.`;

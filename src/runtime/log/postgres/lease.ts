@@ -93,7 +93,7 @@ export async function openLease(options: LeaseOptions): Promise<Lease> {
     deadlineTimer: null,
   };
   await take(state);
-  state.timer = setInterval(() => void beat(state), options.heartbeatMs);
+  state.timer = setInterval(() => beatInBackground(state), options.heartbeatMs);
   state.timer.unref();
   if (options.address() === "") announce(state, ADDRESS_LOOKS);
   const identity = (): Identity => ({ host: state.host, epoch: state.epoch });
@@ -124,7 +124,7 @@ export async function openLease(options: LeaseOptions): Promise<Lease> {
 /** A host is entered before it listens; its address is published as soon as it is known. */
 function announce(state: State, looks: number): void {
   if (state.closed || looks === 0) return;
-  if (state.address() !== "") void beat(state);
+  if (state.address() !== "") beatInBackground(state);
   else setTimeout(() => announce(state, looks - 1), ADDRESS_MS).unref();
 }
 
@@ -136,6 +136,10 @@ async function take(state: State): Promise<void> {
   state.epoch = integer(row, "epoch");
   state.lost = false;
   renewed(state, sent);
+}
+
+function beatInBackground(state: State): void {
+  beat(state).catch((error: unknown) => state.logger.warn("lease.not_renewed", { error }));
 }
 
 async function beat(state: State): Promise<void> {
@@ -166,7 +170,10 @@ function renewed(state: State, sent: number): void {
   state.deadline = sent + state.leaseMs * USED;
   if (state.deadlineTimer !== null) clearTimeout(state.deadlineTimer);
   if (state.closed) return;
-  state.deadlineTimer = setTimeout(() => void lose(state), Math.max(0, state.deadline - performance.now()));
+  const onDeadline = (): void => {
+    lose(state).catch((error: unknown) => state.logger.error("lease.not_given_up", { error }));
+  };
+  state.deadlineTimer = setTimeout(onDeadline, Math.max(0, state.deadline - performance.now()));
   state.deadlineTimer.unref();
   state.onRenewed(state.deadline);
 }

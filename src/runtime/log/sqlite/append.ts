@@ -53,8 +53,14 @@ export function openAppender(store: Store, { version, codec }: AppenderOptions):
       else for (const { reject } of batch) reject(error);
       return;
     }
-    const groups = written.map(({ session, position, events }) => codec.committed({ session, position }, events));
-    for (const subscriber of subscribers) subscriber(groups);
+    try {
+      const groups = written.map(({ session, position, events }) => codec.committed({ session, position }, events));
+      for (const subscriber of subscribers) subscriber(groups);
+    } catch (error) {
+      // A bug of ours. They are stored: their sessions are opened again from the log.
+      for (const { reject } of batch) reject(error);
+      return;
+    }
     for (const { resolve } of batch) resolve();
   };
   const flush = (): void => {

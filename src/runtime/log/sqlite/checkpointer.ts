@@ -130,7 +130,8 @@ function look(state: State): void {
   if (state.worker === null) return;
   if (silent < IDLE_MS) return lookIn(IDLE_MS - silent);
   askWorker(state, "TRUNCATE");
-  void endWorker(state);
+  // One that does not end is left behind; the next checkpoint starts another.
+  endWorker(state).catch(() => {});
 }
 
 function noteAsked(state: State): void {
@@ -198,7 +199,7 @@ function giveUp(state: State): null {
 async function endWorker({ worker }: State): Promise<void> {
   if (worker === null) return;
   await new Promise<void>((resolve) => {
-    const timer = setTimeout(() => void worker.terminate(), END_MS);
+    const timer = setTimeout(() => worker.terminate().catch(() => resolve()), END_MS);
     worker.once("exit", () => {
       clearTimeout(timer);
       resolve();
