@@ -4,7 +4,7 @@ import { type Breach, budgetScopes, findBreach, isUnlimited, limitsOf, timeLeft 
 import { defined } from "./defined.ts";
 import { finishOf } from "./finish.ts";
 import type { SessionInput } from "./input.ts";
-import { isToolAtWork, stopTurn } from "./lifecycle.ts";
+import { isToolAtWork, isWaiting, stopTurn } from "./lifecycle.ts";
 import type { MachineOutput, MachineState, Turn } from "./machine-state.ts";
 import type { Report } from "./report.ts";
 
@@ -45,7 +45,7 @@ function isLimited(state: MachineState): boolean {
  */
 function goesOn(state: MachineState, { breach, sign }: { breach: Breach; sign: Sign }): boolean {
   if (breach.kind === "time" || sign.type === "open") return true;
-  if (isToolAtWork(state) || state.requests.size > 0) return true;
+  if (isToolAtWork(state) || isWaiting(state)) return true;
   return sign.type === "usage" && sign.finish !== undefined && finishOf(sign.finish) === "tool-calls";
 }
 

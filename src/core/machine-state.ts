@@ -20,8 +20,9 @@ import type { ContentPart } from "../protocol/items.ts";
 import type { AgentCommand } from "./agent-io.ts";
 import type { Capabilities } from "./capabilities.ts";
 import type { GovernorState } from "./governor.ts";
+import type { Grant } from "./grants.ts";
 import type { Effect, TurnPolicy } from "./input.ts";
-import type { DeltaKind, ItemHead } from "./report.ts";
+import type { DeltaKind, ItemHead, PermissionReport } from "./report.ts";
 import { type Books, keepBooks, type Spent } from "./spent.ts";
 import { noTokens } from "./tokens.ts";
 
@@ -85,8 +86,10 @@ export type OpenRequest =
       readonly key: string;
       readonly deadline: number;
       readonly data: Permission;
-      /** An ordinary edit: "always" is the machine's to keep, not the agent's. */
-      readonly isEdit: boolean;
+      /** What "always" would remember, or null where the action cannot be recognized again. */
+      readonly grant: Grant | null;
+      /** The report, for rules that are decided after the request was shown. */
+      readonly report?: PermissionReport;
       readonly relay?: Relay;
     }
   | {
@@ -96,6 +99,15 @@ export type OpenRequest =
       readonly data: QuestionRequest;
       readonly relay?: Relay;
     };
+
+/** A permission request whose inspection is not finished. Clients do not see it. */
+export interface HeldRequest {
+  readonly report: PermissionReport;
+  /** Users are asked about it then, whether or not it was inspected. */
+  readonly deadline: number;
+  /** The native line that it came with. */
+  readonly line: number | null;
+}
 
 /** Where a request was asked, when that was in another session: the answer goes there. */
 export interface Relay {
@@ -177,6 +189,8 @@ export interface MachineState {
   heardAt: number;
   /** The line of a recorded host that is being reported; null while the agent's own words are. */
   hostLine: number | null;
+  /** The native line whose reports are being read; null between lines. */
+  line: number | null;
   /** `closing`: we asked for its end and wait to hear of it; prompts wait in the queue until then. */
   connection: "closed" | "opening" | "open" | "closing";
   closingAt: number;
@@ -192,12 +206,14 @@ export interface MachineState {
   titleGiven: boolean;
   turns: number;
   permissions: number;
-  /** A person has allowed ordinary edits for as long as the session is open. */
-  editsAccepted: boolean;
   questions: number;
   turn: Turn | null;
   readonly ledger: Ledger;
   readonly requests: Map<string, OpenRequest>;
+  /** Permission requests that are being inspected, by key. */
+  readonly held: Map<string, HeldRequest>;
+  /** Actions that users have allowed for the rest of the session. */
+  grants: readonly Grant[];
   /** Requests that were resolved, by key: their native confirmations are absorbed. */
   resolved: Set<string>;
   queue: Prompt[];
@@ -225,6 +241,8 @@ export interface EmitOptions {
   readonly source: Source | null;
   readonly synthetic: boolean;
   readonly rule: string | null;
+  /** The native line that it came with, where that is not the current one. */
+  readonly line?: number | null;
 }
 
 /** What the agent said, as it said it. */
@@ -241,7 +259,7 @@ export function emit(state: MachineState, out: MachineOutput[], draft: Draft, op
     source: options.source ?? (state.hostLine === null ? "agent" : "daemon"),
     synthetic: options.synthetic,
     rule: options.rule,
-    line: state.hostLine,
+    line: options.line ?? state.hostLine,
   });
 }
 

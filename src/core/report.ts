@@ -18,6 +18,7 @@ import type {
   Tokens,
 } from "../protocol/events.ts";
 import type { ContentPart, ItemKind, ItemRole, Subagent } from "../protocol/items.ts";
+import type { RequestedAction } from "../permissions/inspection.ts";
 
 /** What is known of an item when it begins. */
 export interface ItemHead {
@@ -118,12 +119,8 @@ export interface PermissionReport {
   readonly tool: string | null;
   readonly call_id: string | null;
   readonly input: unknown;
-  readonly patterns: readonly string[];
-  /**
-   * The files it would change, where it is an ordinary edit and nothing else. The machine allows it in `acceptEdits`,
-   * and after an "always" for such an edit: the agent is asked to ask every time.
-   */
-  readonly edits?: readonly string[] | undefined;
+  /** The real action, from the tool's input. Rules and remembered answers are matched with it. */
+  readonly requested: RequestedAction;
   readonly metadata?: Readonly<Record<string, unknown>> | undefined;
 }
 

@@ -3,6 +3,7 @@
 import { unreachable } from "./fold.ts";
 import { noteTool } from "./governor.ts";
 import { hashHex } from "./hash.ts";
+import type { InspectedRequest } from "./input.ts";
 import { addDelta, callIdOf, closeItem, isKnown, isTool, openItem, stubFor } from "./items.ts";
 import {
   beginTurn,
@@ -12,10 +13,12 @@ import {
   holdsEnd,
   isBackground,
   isToolAtWork,
+  isWaiting,
   nameOf,
   reportError,
   sayUnsaid,
   sendCommand,
+  sendIfOpen,
   settle,
   showState,
 } from "./lifecycle.ts";
@@ -32,9 +35,11 @@ import type {
 } from "./report.ts";
 import {
   type Answer,
-  askPermission,
   askQuestion,
+  decidePermission,
+  onPermission,
   resolveByTool,
+  withdrawHeld,
   resolvePermission,
   resolveQuestion,
 } from "./requests.ts";
@@ -56,7 +61,7 @@ export function onReport(state: MachineState, out: MachineOutput[], report: Repo
     case "state":
       return onState(state, out, report);
     case "permission":
-      return onRequest(state, out, () => askPermission(state, out, report));
+      return onRequest(state, out, () => onPermission(state, out, report));
     case "question":
       return onRequest(state, out, () => askQuestion(state, out, report));
     case "permission.answered":
@@ -115,7 +120,7 @@ function onDelta(state: MachineState, out: MachineOutput[], report: DeltaReport)
   if (item === null) return;
   // The summary of a compaction is a system item: while it is written, the compaction goes on.
   if (item.head.role !== "system") backToRunning(state, out);
-  if (report.part === "tool_output" && state.requests.size > 0) {
+  if (report.part === "tool_output" && isWaiting(state)) {
     const callId = callIdOf(item.head);
     if (callId !== null) toolWentOn(state, out, { callId, denied: false });
   }
@@ -128,7 +133,7 @@ function onClose(state: MachineState, out: MachineOutput[], report: CloseReport)
   if (!ledger.open.has(report.key)) noteWork(state, out, head);
   const callId = head.kind === "tool_result" ? callIdOf(head) : null;
   // An open request for this tool is resolved before its result is emitted.
-  if (callId !== null && state.requests.size > 0) {
+  if (callId !== null && isWaiting(state)) {
     toolWentOn(state, out, { callId, denied: report.denied === true });
   }
   closeItem(state, out, { report, options: asReported });
@@ -196,7 +201,7 @@ function settleIfReleased(state: MachineState, out: MachineOutput[]): void {
   const { turn } = state;
   if (turn === null || turn.end === null || turn.stop !== null) return;
   // A request that came after the end says that the agent is not done: a person is waited for.
-  if (isToolAtWork(state) || state.requests.size > 0) return;
+  if (isToolAtWork(state) || isWaiting(state)) return;
   settle(state, out, turn);
 }
 
@@ -220,11 +225,22 @@ function onRequest(state: MachineState, out: MachineOutput[], ask: () => Answer 
   if (answer !== null) sendCommand(state, out, { command: answer, prompt: null });
 }
 
+/** The inspection of a held request is finished, or took too long. */
+export function onInspected(state: MachineState, out: MachineOutput[], inspected: InspectedRequest): void {
+  const answer = decidePermission(state, out, inspected);
+  showState(state, out);
+  if (answer === null) return;
+  // The agent waited for this answer: its silence counts from now.
+  state.heardAt = state.at;
+  sendIfOpen(state, out, answer);
+}
+
 function onAnswered(
   state: MachineState,
   out: MachineOutput[],
   report: Extract<Report, { type: "permission.answered" | "question.answered" }>,
 ): void {
+  if (withdrawHeld(state, report.key)) return settleIfReleased(state, out);
   const request = state.requests.get(report.key);
   if (request === undefined) return;
   const options = asReported;

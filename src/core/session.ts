@@ -4,6 +4,7 @@ import { readId, type SessionId } from "../protocol/ids.ts";
 import type { Adapter } from "./adapter.ts";
 import type { AdapterInput, AgentCommand, Send } from "./agent-io.ts";
 import { findRequest } from "./commands.ts";
+import { defined } from "./defined.ts";
 import { unreachable } from "./fold.ts";
 import { HOST_CALL } from "./host-call.ts";
 import type { Effect, NativeRecord, SessionInput, SessionOutput, TurnPolicy } from "./input.ts";
@@ -138,6 +139,13 @@ function stepSession(state: State, input: SessionInput): SessionOutput {
       hear(state, work, input);
       say(state, work, input);
       break;
+    case "inspected": {
+      // Stored, so that a replay of the native lines decides as the live session did.
+      const { key, inspection, plugin } = input;
+      record(state, work, { from: "process", native: { inspected: defined({ key, inspection, plugin }) } });
+      say(state, work, input);
+      break;
+    }
     case "opened":
     case "command":
     case "restarted":
@@ -163,7 +171,8 @@ function hear(state: State, work: Work, input: AdapterInput<unknown>): void {
   const reports = isReports(said) ? said : withoutSends(state, work, said);
   const alive = input.type === "line" || input.type === "response";
   const host = input.type === "line" && input.from === "host" ? work.line : null;
-  if (alive || reports.length > 0) say(state, work, { type: "heard", reports, at: input.at, host });
+  if (alive || reports.length > 0)
+    say(state, work, { type: "heard", reports, at: input.at, line: work.line, host });
 }
 
 /** What the adapter wants sent is sent; the rest are reports. */

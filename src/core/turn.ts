@@ -27,7 +27,7 @@ import {
 import { emit, type MachineOutput, type MachineState, made, ours } from "./machine-state.ts";
 import { onRelayed } from "./relay.ts";
 import type { Report } from "./report.ts";
-import { onReport } from "./reports.ts";
+import { onInspected, onReport } from "./reports.ts";
 import { onShellReport } from "./shell.ts";
 import { type Books, nothingSpent, startBooks } from "./spent.ts";
 import { startUsage } from "./usage.ts";
@@ -57,6 +57,7 @@ export type MachineInput =
           | "disconnected"
           | "restarted"
           | "proposals"
+          | "inspected"
           | "notice"
           | "spent"
           | "placed"
@@ -67,9 +68,17 @@ export type MachineInput =
           | "shell.ended";
       }
     >
-  /** All that one native line gave; none when it was ignored, which is still a sign of life. */
-  /** `host`: the line of a recorded host that led to the reports. */
-  | { readonly type: "heard"; readonly reports: readonly Report[]; readonly at: number; readonly host?: number | null }
+  /**
+   * All that one native line gave; none when it was ignored, which is still a sign of life. `line`: its number;
+   * `host`: the line of a recorded host that led to the reports.
+   */
+  | {
+      readonly type: "heard";
+      readonly reports: readonly Report[];
+      readonly at: number;
+      readonly line?: number | null;
+      readonly host?: number | null;
+    }
   | { readonly type: "connected"; readonly folder: FolderFacts | null; readonly at: number };
 
 export function startMachine({
@@ -88,6 +97,7 @@ export function startMachine({
     at: 0,
     heardAt: 0,
     hostLine: null,
+    line: null,
     connection: connected ? "open" : "closed",
     closingAt: 0,
     goesByItself: false,
@@ -103,11 +113,12 @@ export function startMachine({
     ]),
     turns: 0,
     permissions: 0,
-    editsAccepted: false,
     questions: 0,
     turn: null,
     ledger: startLedger(),
     requests: new Map(),
+    held: new Map(),
+    grants: [],
     resolved: new Set(),
     queue: [],
     announced: new Set(),
@@ -152,6 +163,9 @@ export function stepMachine(state: MachineState, input: MachineInput): readonly 
         conclude(state, out, { turn, proposals: input.proposals });
       break;
     }
+    case "inspected":
+      if (!state.ended) onInspected(state, out, input);
+      break;
     case "notice":
       onNotice(state, out, input);
       break;
@@ -195,9 +209,10 @@ function onPlaced(state: MachineState, out: MachineOutput[], placement: Placemen
 function onHeard(
   state: MachineState,
   out: MachineOutput[],
-  { reports, host = null }: Extract<MachineInput, { type: "heard" }>,
+  { reports, line = null, host = null }: Extract<MachineInput, { type: "heard" }>,
 ): void {
   state.heardAt = state.at;
+  state.line = line;
   // In a recording the next process needs no announcement: it is there when it speaks.
   if (state.recorded && state.connection === "closed") state.connection = "open";
   for (const report of reports) {
@@ -207,6 +222,7 @@ function onHeard(
     checkBudget(state, out, report);
   }
   state.hostLine = null;
+  state.line = null;
 }
 
 function onOpened(

@@ -94,6 +94,8 @@ export type Command =
       readonly type: "permission.reply";
       readonly permission_id: PermissionId;
       readonly reply: PermissionReply;
+      /** With `always`: one of the request's broader scopes. Without it, `always` is the exact action. */
+      readonly scope?: string;
       readonly message?: string;
     }
   | {

@@ -145,7 +145,12 @@ export const Permission = z.object({
     tool: z.string().nullable(),
     call_id: z.string().nullable(),
     input: z.unknown(),
+    /** What an `always` without a scope allows: exactly this command, these files, this address or this tool. */
     patterns: z.array(z.string()).readonly(),
+    /** Broader patterns that an `always` may name as its scope. Events of older versions have none. */
+    scopes: z.array(z.string()).readonly().optional(),
+    /** The broader pattern that the user chose with `always`. */
+    scope: z.string().optional(),
     /** When it is rejected if nobody answers; null when it was decided at once. */
     deadline: Time.nullable(),
   }),
