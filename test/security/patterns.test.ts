@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { matchesPattern } from "../../src/builtin/permission/wildcard.ts";
+import { matchesPattern } from "../../src/permissions/wildcard.ts";
 import { judgeIgnored, readIgnoreFile } from "../../src/builtin/tools/ignore.ts";
 import { walk } from "../../src/builtin/tools/walk.ts";
 import { compileGlob, type Meter } from "../../src/core/glob.ts";
