@@ -1,9 +1,5 @@
 /** Patterns of permission rules: `*` matches any characters, `?` matches one. Nothing else is special. Pure. */
-
-/** Counts the comparisons, so that a test can show that the work is linear in the text. */
-interface StepCounter {
-  steps: number;
-}
+import { findSequence, type StepCounter } from "./sequence.ts";
 
 /** Whether the whole text matches. `git status *` also matches `git status`. */
 export function matchesPattern({
@@ -30,9 +26,9 @@ function matches(pattern: string, { text, meter }: { text: string; meter: StepCo
   if (!fits(last, { text, at: end, meter })) return false;
   let at = first.length;
   for (const part of parts) {
-    while (at + part.length <= end && !fits(part, { text, at, meter })) at += 1;
-    if (at + part.length > end) return false;
-    at += part.length;
+    const found = find(part, { text, from: at, until: end, meter });
+    if (found < 0) return false;
+    at = found + part.length;
   }
   return true;
 }
@@ -44,4 +40,18 @@ function fits(part: string, { text, at, meter }: { text: string; at: number; met
     if (wanted !== "?" && wanted !== text.charAt(at + index)) return false;
   }
   return true;
+}
+
+interface Range {
+  readonly text: string;
+  readonly from: number;
+  readonly until: number;
+  readonly meter: StepCounter;
+}
+
+function find(part: string, { text, from, until, meter }: Range): number {
+  if (!part.includes("?")) return findSequence(part, { text, from, until, meter });
+  // Linear in the text, times the length of this one part of a rule.
+  for (let at = from; at + part.length <= until; at += 1) if (fits(part, { text, at, meter })) return at;
+  return -1;
 }
