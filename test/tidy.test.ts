@@ -7,22 +7,23 @@ import { circlesOf, describeGraph, fileGraph, folderGraph } from "./support/impo
 import { nodesOf, type Source, sources, sourcesIn, spanOf } from "./support/sources.ts";
 import { root } from "./support/transcripts.ts";
 
-const pure = ["protocol", "core", "dialects", "adapters", "projections", "rules"];
+const pure = ["protocol", "permissions", "core", "dialects", "adapters", "projections", "rules"];
 const edges = ["runtime", "mock", "model-server", "builtin", "server", "cli", "sdk"];
 const ours = [...pure, ...edges];
 
 /** Which layers a layer may import, besides itself. */
 const mayImport: Readonly<Record<string, readonly string[]>> = {
   protocol: [],
-  core: ["protocol"],
+  permissions: ["protocol"],
+  core: ["protocol", "permissions"],
   dialects: [],
-  adapters: ["protocol", "core", "dialects"],
+  adapters: ["protocol", "permissions", "core", "dialects"],
   projections: ["protocol", "core", "dialects"],
   rules: ["protocol", "core", "dialects"],
-  runtime: ["protocol", "core", "dialects", "adapters"],
+  runtime: ["protocol", "permissions", "core", "dialects", "adapters"],
   mock: ["protocol", "core", "dialects"],
   "model-server": ["protocol", "core", "dialects"],
-  builtin: ["protocol", "core", "dialects", "runtime"],
+  builtin: ["protocol", "permissions", "core", "dialects", "runtime"],
   sdk: ["protocol"],
   server: ours.filter((layer) => layer !== "cli"),
   cli: ours,

@@ -3,7 +3,7 @@
  * that know such rules are given them; for the others the turn machine answers by them. Pure.
  */
 import type { PermissionRule } from "../protocol/resources.ts";
-import { runsCode } from "./protected-files.ts";
+import { runsCode } from "../permissions/protected-files.ts";
 
 export interface RulePolicy {
   readonly rules: readonly PermissionRule[];

@@ -15,7 +15,7 @@ import {
   type Relay,
 } from "./machine-state.ts";
 import { deniesQuestions, replyByRules } from "./permission-rules.ts";
-import { isInside, runsCode } from "./protected-files.ts";
+import { isInside, runsCode } from "../permissions/protected-files.ts";
 import type { PermissionReport, QuestionReport } from "./report.ts";
 import { timeText } from "./time-text.ts";
 

@@ -33,12 +33,25 @@ export interface InspectedPath {
   readonly runsCode: boolean;
 }
 
+/** One simple command of a command line. */
+export interface InspectedCommand {
+  /** Its unquoted words joined by one space. Words with expansions are kept as written. */
+  readonly text: string;
+  /**
+   * Other spellings of the command: the program without its folder, `git` without its global options, the words behind
+   * a wrapper with unknown options. Rules that deny or ask match them too; rules that allow do not.
+   */
+  readonly spellings: readonly string[];
+  /** Whether an argument or the input is a program that the parser does not read, for example of `python -c`. */
+  readonly runsText: boolean;
+}
+
 export interface Inspection {
   /**
-   * Every simple command of a command line as its unquoted words joined by one space, including commands inside
-   * substitutions, after assignments and behind wrappers such as `env`, `sh -c` and `xargs`. Empty for other actions.
+   * Every simple command of a command line, including commands inside substitutions, after assignments and behind
+   * wrappers such as `env`, `sh -c` and `xargs`. Empty for other actions.
    */
-  readonly commands: readonly string[];
+  readonly commands: readonly InspectedCommand[];
   readonly paths: readonly InspectedPath[];
   /** Why the command was not fully understood, or null. A rule never allows a command with a reason here. */
   readonly opaque: string | null;

@@ -9,8 +9,8 @@ import {
   type PermissionConfig,
   readRules,
 } from "../../src/builtin/permission/permissions.ts";
-import { matchesPattern } from "../../src/builtin/permission/wildcard.ts";
-import { protectedPatterns, protectedWildcards, runsCode } from "../../src/core/protected-files.ts";
+import { matchesPattern } from "../../src/permissions/wildcard.ts";
+import { protectedPatterns, protectedWildcards, runsCode } from "../../src/permissions/protected-files.ts";
 import type { PermissionMode } from "../../src/protocol/events.ts";
 import { answer, call, of, openHouse, text } from "../support/builtin.ts";
 import { openBench } from "../support/tools.ts";

@@ -4,7 +4,7 @@ import type { AgentCommand, Send } from "../../core/agent-io.ts";
 import { defined } from "../../core/defined.ts";
 import { unreachable } from "../../core/fold.ts";
 import type { LaunchOptions } from "../../core/launch.ts";
-import { protectedWildcards } from "../../core/protected-files.ts";
+import { protectedWildcards } from "../../permissions/protected-files.ts";
 import type { Report } from "../../core/report.ts";
 import type { OpenCodePermissionRule } from "../../dialects/opencode.ts";
 import type { Ask, Attachment, Prompt, SessionChange } from "../../protocol/commands.ts";

@@ -4,7 +4,7 @@
  */
 import type { PermissionMode } from "../../protocol/events.ts";
 import { readCommandLine } from "./command-line.ts";
-import { matchesPattern } from "./wildcard.ts";
+import { matchesPattern } from "../../permissions/wildcard.ts";
 
 /** An "always" answer: what it allows from now on. */
 export interface Remembered {

@@ -1,5 +1,5 @@
 /** Exact replacement with errors that help: how often the text was found, where, and what came nearest. Pure. */
-import { findSequence } from "../../core/sequence.ts";
+import { findSequence } from "../../permissions/sequence.ts";
 
 export interface Replacement {
   readonly oldString: string;

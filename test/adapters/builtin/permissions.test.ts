@@ -9,7 +9,7 @@ import {
   type PermissionConfig,
   readRules,
 } from "../../../src/builtin/permission/permissions.ts";
-import { matchesPattern } from "../../../src/builtin/permission/wildcard.ts";
+import { matchesPattern } from "../../../src/permissions/wildcard.ts";
 import type { PermissionMode } from "../../../src/protocol/events.ts";
 
 const law = (config: PermissionConfig = {}, mode: PermissionMode = "default"): Law => ({

@@ -7,7 +7,7 @@ import { type FileHandle, mkdir, open, readlink } from "node:fs/promises";
 import { homedir } from "node:os";
 import { dirname, extname } from "node:path";
 import type { FilePlace, HostCall } from "../../../core/host-call.ts";
-import { runsCode } from "../../../core/protected-files.ts";
+import { runsCode } from "../../../permissions/protected-files.ts";
 import { findPlace, isInside, realDirectory } from "../../confine.ts";
 import { type Answer, done, refused } from "./answer.ts";
 

@@ -1,12 +1,16 @@
 /** Finds one sequence inside another in linear time (Knuth, Morris, Pratt): characters of a text, lines of a file. */
-import type { Meter } from "./glob.ts";
+
+/** Counts the comparisons, so that a test can show that the work is linear. */
+export interface StepCounter {
+  steps: number;
+}
 
 export interface Within<Part> {
   readonly text: ArrayLike<Part>;
   readonly from?: number;
   /** Nothing at or after this place is part of it. */
   readonly until?: number;
-  readonly meter?: Meter;
+  readonly meter?: StepCounter;
 }
 
 /** The first place, or -1. */
@@ -26,7 +30,7 @@ export function findSequence<Part>(
 }
 
 /** For each length, how much of the beginning is also its end: so far a search may keep what it has seen. */
-function bordersOf<Part>(wanted: ArrayLike<Part>, meter: Meter): Int32Array {
+function bordersOf<Part>(wanted: ArrayLike<Part>, meter: StepCounter): Int32Array {
   const borders = new Int32Array(wanted.length + 1);
   let border = 0;
   for (let at = 1; at < wanted.length; at += 1) {
@@ -40,7 +44,7 @@ interface Advance<Part> {
   readonly borders: Int32Array;
   readonly matched: number;
   readonly next: Part | undefined;
-  readonly meter: Meter;
+  readonly meter: StepCounter;
 }
 
 function advance<Part>(wanted: ArrayLike<Part>, { borders, matched, next, meter }: Advance<Part>): number {

@@ -1,9 +1,9 @@
 /**
- * Files that run code without anybody running them: settings and hooks of agents, editors, git, shells and CI. A change
- * to one of them is asked for in every mode but `bypass`. Paths are compared as text; a caller that can resolve
- * symbolic links asks about the real path too. Pure.
+ * Files that run code without being started by a user: settings and hooks of agents, editors, git, shells, CI and
+ * tools. A change to one of them needs an explicit approval in every mode but `bypass`. Paths are compared as text; a
+ * caller that can resolve symbolic links also checks the real path. Pure.
  */
-import { compileGlob, type Glob } from "./glob.ts";
+import { matchesPattern } from "./wildcard.ts";
 
 /** Below any folder. Compared without regard to case: on some file systems `.GIT` is `.git`. */
 export const protectedPatterns: Readonly<Record<string, readonly string[]>> = {
@@ -56,19 +56,10 @@ function expandBraces(pattern: string): string[] {
   return inner.split(",").flatMap((choice) => expandBraces(before + choice + after));
 }
 
+const anywhere = protectedWildcards.filter((pattern) => pattern.startsWith("*/")).map((one) => one.toLowerCase());
+
 /** Only in the home folder: elsewhere these names are ordinary. */
-const homePatterns: readonly string[] = ["bin/**", ".local/bin/**"];
-
-const anywhere = Object.values(protectedPatterns)
-  .flat()
-  .map((pattern) => compiled(`**/${pattern}`));
-const atHome = homePatterns.map(compiled);
-
-function compiled(pattern: string) {
-  const glob = compileGlob(pattern.toLowerCase());
-  if (glob === null) throw new Error(`${pattern} is no pattern.`);
-  return glob;
-}
+const atHome: readonly string[] = ["bin/*", ".local/bin/*"];
 
 export interface Surroundings {
   /** What relative paths are relative to. */
@@ -78,7 +69,7 @@ export interface Surroundings {
 
 export function runsCode(path: string, { directory, home }: Surroundings): boolean {
   const absolute = plain(resolve(path, { directory, home }));
-  if (matchesOne(anywhere, absolute.slice(1))) return true;
+  if (matchesOne(anywhere, absolute)) return true;
   const base = home === null ? null : `${plain(resolve(home, { directory, home: null }))}/`;
   return base !== null && absolute.startsWith(base) && matchesOne(atHome, absolute.slice(base.length));
 }
@@ -90,9 +81,9 @@ export function isInside(path: string, directory: string): boolean {
   return resolve(path, surroundings).startsWith(`${resolve(directory, surroundings)}/`);
 }
 
-/** A folder is what it holds: a copy into `.husky` names only the folder. */
-const matchesOne = (globs: readonly Glob[], path: string): boolean =>
-  globs.some((glob) => glob.matches(path) || glob.matches(`${path}/`));
+/** Also matches a folder by what it contains: a copy into `.husky` names only the folder. */
+const matchesOne = (patterns: readonly string[], path: string): boolean =>
+  patterns.some((pattern) => matchesPattern({ pattern, text: path }) || matchesPattern({ pattern, text: `${path}/` }));
 
 /** Without `.`, `..` and empty names; `~` is home. */
 function resolve(path: string, { directory, home }: Surroundings): string {

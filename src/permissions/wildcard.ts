@@ -1,16 +1,22 @@
-/** Patterns of permission rules: `*` stands for any characters, `?` for one. Nothing else is special. */
-import type { Meter } from "../../core/glob.ts";
-import { findSequence } from "../../core/sequence.ts";
+/** Patterns of permission rules: `*` matches any characters, `?` matches one. Nothing else is special. Pure. */
+import { findSequence, type StepCounter } from "./sequence.ts";
 
-/** `git status *` also matches `git status`, because arguments are optional to the eye. */
-export function matchesPattern({ pattern, text, meter }: { pattern: string; text: string; meter?: Meter }): boolean {
-  const counted = meter ?? { steps: 0 };
-  if (pattern.endsWith(" *") && matches(pattern.slice(0, -2), { text, meter: counted })) return true;
-  return matches(pattern, { text, meter: counted });
+/** Whether the whole text matches. `git status *` also matches `git status`. */
+export function matchesPattern({
+  pattern,
+  text,
+  meter = { steps: 0 },
+}: {
+  readonly pattern: string;
+  readonly text: string;
+  readonly meter?: StepCounter;
+}): boolean {
+  if (pattern.endsWith(" *") && matches(pattern.slice(0, -2), { text, meter })) return true;
+  return matches(pattern, { text, meter });
 }
 
-/** The parts between the stars, each at the first place after the one before: no later place could do better. */
-function matches(pattern: string, { text, meter }: { text: string; meter: Meter }): boolean {
+/** Finds each part between two stars at its first place after the part before: a later place cannot match more. */
+function matches(pattern: string, { text, meter }: { text: string; meter: StepCounter }): boolean {
   const parts = pattern.split("*");
   const first = parts.shift() ?? "";
   const last = parts.pop();
@@ -27,7 +33,7 @@ function matches(pattern: string, { text, meter }: { text: string; meter: Meter 
   return true;
 }
 
-function fits(part: string, { text, at, meter }: { text: string; at: number; meter: Meter }): boolean {
+function fits(part: string, { text, at, meter }: { text: string; at: number; meter: StepCounter }): boolean {
   for (let index = 0; index < part.length; index += 1) {
     meter.steps += 1;
     const wanted = part.charAt(index);
@@ -40,7 +46,7 @@ interface Range {
   readonly text: string;
   readonly from: number;
   readonly until: number;
-  readonly meter: Meter;
+  readonly meter: StepCounter;
 }
 
 function find(part: string, { text, from, until, meter }: Range): number {
