@@ -1,13 +1,14 @@
 /**
  * What goes into a session's fold and what comes out of it: the whole interface between the pure middle and the edges.
  */
+
+import type { Inspection } from "../permissions/inspection.ts";
 import type { BudgetLimits, BudgetScope, Prices } from "../protocol/budget.ts";
 import type { Command, PermissionReply, Prompt } from "../protocol/commands.ts";
 import type { SessionMetadata, UniversalEvent } from "../protocol/events.ts";
 import type { PromptId, TurnId } from "../protocol/ids.ts";
 import type { Placement } from "../protocol/placement.ts";
 import type { FinishTodos, Unattended } from "../protocol/resources.ts";
-import type { Inspection } from "../permissions/inspection.ts";
 import type { AdapterInput, Send } from "./agent-io.ts";
 import type { CopiedItem } from "./copied-history.ts";
 import { noRules, type RulePolicy } from "./permission-rules.ts";

@@ -181,7 +181,6 @@ function waitsForPerson(state: MachineState, item: OpenItem): boolean {
   const callId = callIdOf(item.head);
   if (callId === null) return false;
   for (const request of state.requests.values()) if (request.data.metadata.call_id === callId) return true;
-  for (const { report } of state.held.values()) if (report.call_id === callId) return true;
   return false;
 }
 
@@ -227,7 +226,11 @@ export function conclude(
     natural: turn.end?.reason === "completed",
     todos: state.todos,
     proposals,
-    waiting: { requests: state.requests.size + state.held.size, queued: state.queue.length, background: state.background.length },
+    waiting: {
+      requests: state.requests.size + state.held.size,
+      queued: state.queue.length,
+      background: state.background.length,
+    },
     elapsedMs: state.at - governor.startedAt,
     spentUsd: usage.turn.cost_usd,
   };

@@ -1,4 +1,6 @@
 /** What the turn machine remembers: plain data, so that it can be cloned, compared and explored. */
+
+import type { RememberedScope } from "../permissions/scopes.ts";
 import type { BudgetLimits } from "../protocol/budget.ts";
 import type { Prompt } from "../protocol/commands.ts";
 import type {
@@ -20,8 +22,8 @@ import type { ContentPart } from "../protocol/items.ts";
 import type { AgentCommand } from "./agent-io.ts";
 import type { Capabilities } from "./capabilities.ts";
 import type { GovernorState } from "./governor.ts";
-import type { Grant } from "./grants.ts";
 import type { Effect, TurnPolicy } from "./input.ts";
+import type { Scopes } from "./remembered.ts";
 import type { DeltaKind, ItemHead, PermissionReport } from "./report.ts";
 import { type Books, keepBooks, type Spent } from "./spent.ts";
 import { noTokens } from "./tokens.ts";
@@ -86,8 +88,8 @@ export type OpenRequest =
       readonly key: string;
       readonly deadline: number;
       readonly data: Permission;
-      /** What "always" would remember, or null where the action cannot be recognized again. */
-      readonly grant: Grant | null;
+      /** What "always" can mean. */
+      readonly scopes: Scopes;
       /** The report, for rules that are decided after the request was shown. */
       readonly report?: PermissionReport;
       readonly relay?: Relay;
@@ -107,6 +109,8 @@ export interface HeldRequest {
   readonly deadline: number;
   /** The native line that it came with. */
   readonly line: number | null;
+  /** Whether it came after the agent's word that the turn is over, so that the agent is not done. */
+  readonly afterEnd: boolean;
 }
 
 /** Where a request was asked, when that was in another session: the answer goes there. */
@@ -212,8 +216,8 @@ export interface MachineState {
   readonly requests: Map<string, OpenRequest>;
   /** Permission requests that are being inspected, by key. */
   readonly held: Map<string, HeldRequest>;
-  /** Actions that users have allowed for the rest of the session. */
-  grants: readonly Grant[];
+  /** What users have allowed for the rest of the session. */
+  remembered: readonly RememberedScope[];
   /** Requests that were resolved, by key: their native confirmations are absorbed. */
   resolved: Set<string>;
   queue: Prompt[];

@@ -2,8 +2,9 @@
  * Rules that answer a permission before a person is asked, in OpenCode's form: the last rule that matches wins. Agents
  * that know such rules are given them; for the others the turn machine answers by them. Pure.
  */
-import type { PermissionRule } from "../protocol/resources.ts";
+
 import { runsCode } from "../permissions/protected-files.ts";
+import type { PermissionRule } from "../protocol/resources.ts";
 
 export interface RulePolicy {
   readonly rules: readonly PermissionRule[];

@@ -3,6 +3,7 @@
  * Items are named by a `key` of the adapter's choice, unique within the session; the machine gives them their ids.
  */
 
+import type { RequestedAction } from "../permissions/inspection.ts";
 import type { PermissionReply } from "../protocol/commands.ts";
 import type {
   BackgroundWork,
@@ -18,7 +19,6 @@ import type {
   Tokens,
 } from "../protocol/events.ts";
 import type { ContentPart, ItemKind, ItemRole, Subagent } from "../protocol/items.ts";
-import type { RequestedAction } from "../permissions/inspection.ts";
 
 /** What is known of an item when it begins. */
 export interface ItemHead {

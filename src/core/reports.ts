@@ -36,12 +36,12 @@ import type {
 import {
   type Answer,
   askQuestion,
-  decidePermission,
+  decideHeld,
   onPermission,
   resolveByTool,
-  withdrawHeld,
   resolvePermission,
   resolveQuestion,
+  withdrawHeld,
 } from "./requests.ts";
 import { onSession } from "./session-report.ts";
 import { addUsage } from "./usage.ts";
@@ -227,12 +227,20 @@ function onRequest(state: MachineState, out: MachineOutput[], ask: () => Answer 
 
 /** The inspection of a held request is finished, or took too long. */
 export function onInspected(state: MachineState, out: MachineOutput[], inspected: InspectedRequest): void {
-  const answer = decidePermission(state, out, inspected);
+  const held = state.held.get(inspected.key);
+  const answer = decideHeld(state, out, inspected);
   showState(state, out);
-  if (answer === null) return;
-  // The agent waited for this answer: its silence counts from now.
-  state.heardAt = state.at;
-  sendIfOpen(state, out, answer);
+  if (answer !== null) {
+    // The agent waited for this answer: its silence counts from now.
+    state.heardAt = state.at;
+    sendIfOpen(state, out, answer);
+  } else if (held?.afterEnd === false) settleIfGivenUp(state, out);
+}
+
+/** The agent ended its turn while the request was inspected: the tool that waits for users has been given up. */
+function settleIfGivenUp(state: MachineState, out: MachineOutput[]): void {
+  const { turn } = state;
+  if (turn !== null && turn.end !== null && turn.stop === null && !holdsEnd(state)) settle(state, out, turn);
 }
 
 function onAnswered(
@@ -240,7 +248,7 @@ function onAnswered(
   out: MachineOutput[],
   report: Extract<Report, { type: "permission.answered" | "question.answered" }>,
 ): void {
-  if (withdrawHeld(state, report.key)) return settleIfReleased(state, out);
+  if (withdrawHeld(state, report.key)) return;
   const request = state.requests.get(report.key);
   if (request === undefined) return;
   const options = asReported;

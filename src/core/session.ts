@@ -171,8 +171,7 @@ function hear(state: State, work: Work, input: AdapterInput<unknown>): void {
   const reports = isReports(said) ? said : withoutSends(state, work, said);
   const alive = input.type === "line" || input.type === "response";
   const host = input.type === "line" && input.from === "host" ? work.line : null;
-  if (alive || reports.length > 0)
-    say(state, work, { type: "heard", reports, at: input.at, line: work.line, host });
+  if (alive || reports.length > 0) say(state, work, { type: "heard", reports, at: input.at, line: work.line, host });
 }
 
 /** What the adapter wants sent is sent; the rest are reports. */

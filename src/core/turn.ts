@@ -118,7 +118,7 @@ export function startMachine({
     ledger: startLedger(),
     requests: new Map(),
     held: new Map(),
-    grants: [],
+    remembered: [],
     resolved: new Set(),
     queue: [],
     announced: new Set(),

@@ -137,6 +137,14 @@ export type TurnEnd = z.infer<typeof TurnEnd>;
 export const PermissionStatus = z.enum(["requested", "accept", "accept_for_session", "reject"]);
 export type PermissionStatus = z.infer<typeof PermissionStatus>;
 
+/** What a session remembers of an `always`. `prefix`: with any further arguments; `below`: the files of a folder. */
+export const RememberedScope = z.object({
+  permission: z.string(),
+  match: z.enum(["exact", "prefix", "below"]),
+  pattern: z.string(),
+  directory: z.string().optional(),
+});
+
 export const Permission = z.object({
   permission_id: PermissionId,
   action: z.string(),
@@ -151,6 +159,8 @@ export const Permission = z.object({
     scopes: z.array(z.string()).readonly().optional(),
     /** The broader pattern that the user chose with `always`. */
     scope: z.string().optional(),
+    /** What the session remembers of an `always`. Broader scopes can need several. */
+    remembered: z.array(RememberedScope).readonly().optional(),
     /** When it is rejected if nobody answers; null when it was decided at once. */
     deadline: Time.nullable(),
   }),

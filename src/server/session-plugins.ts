@@ -2,10 +2,10 @@
 import type { Proposal } from "../core/input.ts";
 import type { OpenCodeOptions } from "../projections/opencode/index.ts";
 import type { Logger } from "../runtime/logger.ts";
-import type { Settlement } from "../runtime/options.ts";
+import type { PluginRequest, Settlement } from "../runtime/options.ts";
 import type { PluginEntry, PluginFailure, Plugins } from "../runtime/plugins/plugins.ts";
 import type { Sessions } from "../runtime/session/contract.ts";
-import { askToSettle, sendToPlugins } from "./plugin-events.ts";
+import { askAboutPermission, askToSettle, sendToPlugins } from "./plugin-events.ts";
 import { hooksOfSurface, needsPlaces } from "./plugin-hooks.ts";
 import { openPlaces, type Places } from "./plugin-places.ts";
 
@@ -13,6 +13,7 @@ export interface Plugged {
   /** The hooks that the builtin agent runs. */
   readonly hooks: Pick<Plugins, "has" | "trigger">;
   readonly settle: (settlement: Settlement) => Promise<readonly Proposal[]>;
+  readonly askPlugins: (request: PluginRequest) => Promise<"allow" | "deny" | undefined>;
   /** The same sessions, with plugins following them until they are closed. */
   readonly follow: (sessions: Sessions) => Sessions;
 }
@@ -53,6 +54,7 @@ export async function openPlugged({ entries, base, logger, address, rendering }:
   return {
     hooks: hooksOfSurface(plugins, places),
     settle: (settlement) => askToSettle({ plugins, places }, settlement),
+    askPlugins: (request) => askAboutPermission({ plugins, places }, request),
     follow(sessions) {
       reporting.sessions = sessions;
       const stopped = new AbortController();

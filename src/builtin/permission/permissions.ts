@@ -2,9 +2,10 @@
  * Who may do what: rules `allow | ask | deny` with patterns, the last one that matches wins. The mode of the session
  * comes after the rules of the configuration; what a person allowed "always" comes last. Pure.
  */
+
+import { matchesPattern } from "../../permissions/wildcard.ts";
 import type { PermissionMode } from "../../protocol/events.ts";
 import { readCommandLine } from "./command-line.ts";
-import { matchesPattern } from "../../permissions/wildcard.ts";
 
 /** An "always" answer: what it allows from now on. */
 export interface Remembered {

@@ -3,11 +3,11 @@
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { defined } from "../../core/defined.ts";
+import { pathsIn } from "../../permissions/command-paths.ts";
 import { runsCode } from "../../permissions/protected-files.ts";
 import { findPlace, isInside, type Place } from "../../runtime/confine.ts";
 import { readCommandLine } from "../permission/command-line.ts";
 import { judge, judgeCommand, type Verdict, type Wish } from "../permission/permissions.ts";
-import { pathsIn } from "../../permissions/command-paths.ts";
 import type { Permit, ToolContext } from "./tool.ts";
 
 export interface PathWish {

@@ -4,10 +4,10 @@
 import type { LookupAddress } from "node:dns";
 import type { IncomingMessage } from "node:http";
 import * as z from "zod";
+import { matchesPattern } from "../../permissions/wildcard.ts";
 import { isPrivateAddress } from "../../runtime/outbound/address.ts";
 import { requestAt, resolveOnce } from "../../runtime/outbound/fetch.ts";
 import { judge, type Law, type Verdict } from "../permission/permissions.ts";
-import { matchesPattern } from "../../permissions/wildcard.ts";
 import { boundOutput } from "./bound.ts";
 import { htmlToText } from "./html.ts";
 import { defineTool, type ToolContext, ToolFailure } from "./tool.ts";

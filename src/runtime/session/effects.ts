@@ -1,7 +1,9 @@
 /** Performs the effects of a session's fold once their events are stored: sends, starts and stops, answers, plugins. */
 import { unreachable } from "../../core/fold.ts";
 import { type Effect, SETTLE_MS } from "../../core/input.ts";
+import type { PermissionReport } from "../../core/report.ts";
 import type { TurnId } from "../../protocol/ids.ts";
+import { inspectAction } from "../inspect-action.ts";
 import { launchOptions } from "./launch-options.ts";
 import type { OpenSession } from "./open-session.ts";
 import type { Runtime } from "./runtime.ts";
@@ -34,11 +36,30 @@ export function perform(runtime: Runtime, open: OpenSession, effect: Effect): vo
       return;
     case "relay.answer":
       return runtime.answerRelay(effect);
+    case "inspect":
+      void inspect(runtime, open, effect.report);
+      return;
     case "settle":
       void settle(runtime, open, effect.turn_id);
       return;
     default:
       return unreachable(effect);
+  }
+}
+
+/** Feeds what is known about a permission request back into the session. If something fails, users are asked. */
+async function inspect({ options, logger }: Runtime, open: OpenSession, report: PermissionReport): Promise<void> {
+  const { key, requested } = report;
+  const directory = open.settings.create.directory ?? process.cwd();
+  try {
+    const [inspection, plugin] = await Promise.all([
+      inspectAction(requested, directory),
+      options.askPlugins?.({ session: open.id, report }),
+    ]);
+    open.writer.feed({ type: "inspected", key, inspection, plugin });
+  } catch (error) {
+    logger.warn("permission.inspection_failed", { session: open.id, error });
+    open.writer.feed({ type: "inspected", key, inspection: null });
   }
 }
 
