@@ -4,7 +4,7 @@
 
 import type { Inspection } from "../permissions/inspection.ts";
 import type { BudgetLimits, BudgetScope, Prices } from "../protocol/budget.ts";
-import type { Command, PermissionReply, Prompt } from "../protocol/commands.ts";
+import type { Command, PermissionAnswer, Prompt } from "../protocol/commands.ts";
 import type { SessionMetadata, UniversalEvent } from "../protocol/events.ts";
 import type { PromptId, TurnId } from "../protocol/ids.ts";
 import type { Placement } from "../protocol/placement.ts";
@@ -116,12 +116,7 @@ export interface RelayAnswer {
   readonly session_id: string;
   readonly request_id: string;
   readonly answer:
-    | {
-        readonly kind: "permission";
-        readonly reply: PermissionReply;
-        readonly scope?: string;
-        readonly message?: string;
-      }
+    | ({ readonly kind: "permission" } & PermissionAnswer)
     /** Null rejects it. */
     | { readonly kind: "question"; readonly answers: readonly (readonly string[])[] | null; readonly message?: string };
 }

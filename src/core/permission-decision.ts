@@ -49,10 +49,14 @@ function judgeReport(state: MachineState, inspected: Inspected): Verdict {
 }
 
 function scopedAction({ policy }: MachineState, { report, inspection }: Inspected): ScopedAction {
-  const { action, tool, requested } = report;
   const { directory } = policy.permissionRules;
-  const names = tool === null || placed.has(action) ? [action] : [action, tool];
-  return { names, action: requested, inspection, directory };
+  return { names: namesOf(report), action: report.requested, inspection, directory };
+}
+
+/** Names that rules match. The first one is remembered for an "always", so of a tool it is the most specific. */
+function namesOf({ action, tool, requested }: PermissionReport): readonly string[] {
+  if (tool === null || placed.has(action)) return [action];
+  return requested.kind === "tool" ? [tool, action] : [action, tool];
 }
 
 /** Permissions about a place or a repetition: rules about the tool do not apply to them. */
@@ -96,7 +100,8 @@ export function scopesOf(state: MachineState, inspected: Inspected): Scopes {
 }
 
 /** The exact action in words: the whole command, the real paths, the address or the name of the tool. */
-export function patternsOf({ report: { action, tool, requested }, inspection }: Inspected): readonly string[] {
+export function patternsOf({ report, inspection }: Inspected): readonly string[] {
+  const { requested } = report;
   switch (requested.kind) {
     case "command":
       return [requested.command];
@@ -106,7 +111,7 @@ export function patternsOf({ report: { action, tool, requested }, inspection }: 
     case "url":
       return [requested.url];
     case "tool":
-      return [tool ?? action];
+      return namesOf(report).slice(0, 1);
     case "unknown":
       return [];
   }

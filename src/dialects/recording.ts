@@ -22,7 +22,7 @@ export interface RecordedInspection {
   readonly key: string;
   /** Null if there is none, or if it has another shape. */
   readonly inspection: InspectionShape | null;
-  readonly plugin?: "allow" | "deny";
+  readonly plugin?: "allow" | "deny" | undefined;
 }
 
 interface InspectionShape {

@@ -45,7 +45,7 @@ export function PermissionCard({ entry, store, conversation }: CardProps) {
       </header>
       <Asked approval={approval} />
       <Facts entry={entry} approval={approval} conversation={conversation} />
-      <Answers entry={entry} store={store} />
+      <Answers entry={entry} store={store} approval={approval} />
     </section>
   );
 }
@@ -130,6 +130,14 @@ function Facts({ entry, approval, conversation }: Omit<CardProps, "store" | "rev
           />
         </dd>
       </div>
+      {approval.scopes.map(({ scope, always }, index) => (
+        <div key={scope}>
+          <dt>“Always” {index + 1}</dt>
+          <dd>
+            <Quoted text={always} />
+          </dd>
+        </div>
+      ))}
       <div>
         <dt>No answer</dt>
         <dd class="num">
@@ -155,13 +163,16 @@ function Quoted({ text }: { readonly text: string }) {
   );
 }
 
-function Answers({ entry, store }: Omit<CardProps, "conversation" | "rev">) {
+function Answers({
+  entry,
+  store,
+  approval,
+}: Omit<CardProps, "conversation" | "rev"> & { readonly approval: Approval }) {
   const withMessage = useSignal(false);
   const id = entry.request.permission_id;
   const isSending = answering.value.has(id);
   const isOff = link.value.state !== "live" || isSending;
-  const reply: Reply = (answer, message = "") =>
-    void replyPermission({ session: store.id, id, reply: answer, message });
+  const reply: Reply = (answer, more = {}) => void replyPermission({ session: store.id, id, reply: answer, ...more });
   if (store.kind === "recording") return <p class="offline">This is a recording: the answer comes later in it.</p>;
   return (
     <footer data-answers>
@@ -172,9 +183,24 @@ function Answers({ entry, store }: Omit<CardProps, "conversation" | "rev">) {
           <button type="button" class="btn primary" data-reply="once" disabled={isOff} onClick={() => reply("once")}>
             Allow once <kbd>A</kbd>
           </button>
-          <button type="button" class="btn" data-reply="always" disabled={isOff} onClick={() => reply("always")}>
-            Always <kbd>⇧A</kbd>
-          </button>
+          {entry.request.metadata.patterns.length > 0 && (
+            <button type="button" class="btn" data-reply="always" disabled={isOff} onClick={() => reply("always")}>
+              Always <kbd>⇧A</kbd>
+            </button>
+          )}
+          {approval.scopes.map(({ scope, always }, index) => (
+            <button
+              key={scope}
+              type="button"
+              class="btn"
+              data-reply="scope"
+              title={exactText(`Always: ${always}`)}
+              disabled={isOff}
+              onClick={() => reply("always", { scope })}
+            >
+              Always {index + 1}
+            </button>
+          ))}
           <span class="grow" />
           <button
             type="button"
@@ -199,7 +225,10 @@ function Answers({ entry, store }: Omit<CardProps, "conversation" | "rev">) {
   );
 }
 
-type Reply = (answer: "once" | "always" | "reject", message?: string) => void;
+type Reply = (
+  answer: "once" | "always" | "reject",
+  more?: { readonly scope?: string; readonly message?: string },
+) => void;
 
 interface RejectionProps {
   readonly reply: Reply;
@@ -221,13 +250,18 @@ function Rejection({ reply, isOff, onCancel }: RejectionProps) {
             message.value = event.currentTarget.value;
           }}
           onKeyDown={(event) => {
-            if (event.key === "Enter") reply("reject", message.value);
+            if (event.key === "Enter") reply("reject", { message: message.value });
             if (event.key === "Escape") onCancel();
             event.stopPropagation();
           }}
         />
       </label>
-      <button type="button" class="btn danger" disabled={isOff} onClick={() => reply("reject", message.value)}>
+      <button
+        type="button"
+        class="btn danger"
+        disabled={isOff}
+        onClick={() => reply("reject", { message: message.value })}
+      >
         Reject
       </button>
     </>

@@ -23,7 +23,14 @@ export interface Approval {
   readonly patterns: readonly string[];
   /** What the agent says about it. */
   readonly words: readonly string[];
-  /** What "always" would allow, in words. */
+  /** What "always" allows, in words. */
+  readonly always: string;
+  /** Broader scopes that "always" may have instead, in words. */
+  readonly scopes: readonly OfferedScope[];
+}
+
+export interface OfferedScope {
+  readonly scope: string;
   readonly always: string;
 }
 
@@ -39,7 +46,7 @@ export function approvalOf({ permission, directory }: ApprovalRequest): Approval
   const changes = found === null ? changesIn(metadata) : NO_CHANGES;
   const drawn = new Set([...changes.fields, ...(found === null ? [] : [found.field])]);
   const isPlain = (name: string, value: unknown): boolean =>
-    isWords(name, value) || (name === "cwd" && value === directory);
+    isWords(name, value) || ((name === "cwd" || name === "directory") && value === directory);
   const isKnown = (name: string, value: unknown): boolean =>
     OWN_FIELDS.includes(name) || value === input[name] || (name === "diff" && changes.diffs.includes(String(value)));
   const fields = [
@@ -54,12 +61,13 @@ export function approvalOf({ permission, directory }: ApprovalRequest): Approval
     patterns: isBare ? metadata.patterns : [],
     words: [...new Set([...wordsIn(metadata), ...wordsIn(input)])],
     always: allowedFromNowOn(permission),
+    scopes: scopesOf(permission),
   };
 }
 
 /** For a terminal: nothing in it can command the terminal. */
 export function approvalLines(request: ApprovalRequest, paint: Paint): string[] {
-  const { command, diffs, fields, patterns, words, always } = approvalOf(request);
+  const { command, diffs, fields, patterns, words, always, scopes } = approvalOf(request);
   return [
     ...(command === null ? [] : commandLines(command, paint)),
     ...diffs.flatMap((diff) => diffLines(diff, paint)),
@@ -68,6 +76,7 @@ export function approvalLines(request: ApprovalRequest, paint: Paint): string[] 
     ...words.map((text) => paint.dim(`the agent says: ${labelled(text)}`)),
     paint.dim(`in ${labelled(request.directory)}`),
     paint.dim(`always: ${always}`),
+    ...scopes.map((one) => paint.dim(`or always: ${one.always}`)),
   ];
 }
 
@@ -82,7 +91,16 @@ const wordsIn = (fields: Shape): string[] =>
     .map(String);
 
 /** Fields of the request that are Franca's own. */
-const OWN_FIELDS: readonly string[] = ["always", "call_id", "deadline", "input", "patterns", "tool"];
+const OWN_FIELDS: readonly string[] = [
+  "call_id",
+  "deadline",
+  "input",
+  "patterns",
+  "remembered",
+  "scope",
+  "scopes",
+  "tool",
+];
 
 /** On one line, with line breaks as visible as the rest: a field cannot pass for the next one. */
 const labelled = (text: string): string => visible(text).replaceAll("\n", "\\n");
@@ -198,54 +216,49 @@ function codexDiffs(changes: Shape | readonly unknown[]): string[] {
   });
 }
 
-/** What "always" would allow, in words. */
-export function allowedFromNowOn({ action, metadata }: Permission): string {
-  const { always, patterns } = metadata;
-  if (!Array.isArray(always)) {
-    return `what the agent takes it for; it asks for ${quotedList(patterns.length === 0 ? [action] : patterns)}`;
-  }
-  if (always.length === 0) return "nothing more than this time";
-  // Strings are OpenCode's own rules, which its server keeps for the project.
-  const where = always.every(isString)
-    ? "in every session of this project, until its OpenCode server stops"
-    : "in this session";
-  const rules = always.map((rule: unknown) => (isString(rule) ? { action, pattern: rule } : shapeOf(rule)));
-  return `${[...new Set(rules.map(ruleWords))].join(", and ")}, ${where}`;
+export const scopesOf = (permission: Permission): readonly OfferedScope[] =>
+  (permission.metadata.scopes ?? []).map((scope) => ({ scope, always: allowedFromNowOn(permission, scope) }));
+
+/** What "always" allows, in words: the exact action, or the broader scope that the user chose. */
+export function allowedFromNowOn({ action, metadata }: Permission, scope?: string): string {
+  const { patterns, tool } = metadata;
+  if (scope !== undefined) return `${scopeWords(action, scope)}, in this session`;
+  if (patterns.length === 0) return "nothing more than this time";
+  const isTool = patterns.length === 1 && (patterns[0] === tool || patterns[0] === action);
+  const words = isTool ? [`every use of ${quoted(patterns[0] ?? "")}`] : patterns.map((one) => exactWords(action, one));
+  return `${[...new Set(words)].join(", and ")}, in this session`;
 }
 
-function ruleWords({ action, pattern, exact }: Shape): string {
-  const name = String(action);
-  const nouns = subjects.get(name);
-  if (pattern === "*") return nouns === undefined ? `every use of ${labelled(name)}` : `every ${nouns.one}`;
-  const what = `\`${labelled(String(pattern))}\``;
-  const isPattern = exact !== true && /[*?]/.test(String(pattern));
-  if (nouns === undefined) return `${labelled(name)} ${isPattern ? `matching ${what}` : what}`;
-  return isPattern ? `${nouns.many} ${nouns.matching ?? "matching"} ${what}` : `${nouns.exactly} ${what}`;
+const quoted = (text: string): string => `\`${labelled(text)}\``;
+
+const exactWords = (action: string, pattern: string): string =>
+  `${subjects.get(action)?.exactly ?? labelled(action)} ${quoted(pattern)}`;
+
+function scopeWords(action: string, pattern: string): string {
+  const subject = subjects.get(action);
+  if (subject === undefined) return `${labelled(action)} matching ${quoted(pattern)}`;
+  return `${subject.many} ${subject.matching ?? "matching"} ${quoted(pattern)}`;
 }
 
 interface Subject {
-  readonly one: string;
   readonly many: string;
   readonly exactly: string;
   readonly matching?: string;
 }
 
-const commands: Subject = { one: "command", many: "commands", exactly: "exactly the command" };
-const edits: Subject = { one: "edit", many: "edits", exactly: "edits of", matching: "of files matching" };
+const commands: Subject = { many: "commands", exactly: "exactly the command" };
+const edits: Subject = { many: "edits", exactly: "edits of", matching: "of files matching" };
 
 const subjects: ReadonlyMap<string, Subject> = new Map([
   ["bash", commands],
   ["shell", commands],
-  ["Bash", commands],
-  ["PowerShell", commands],
+  ["execute", commands],
   ["edit", edits],
   ["apply_patch", edits],
-  ["read", { one: "read", many: "reads", exactly: "reads of", matching: "of files matching" }],
-  ["webfetch", { one: "web request", many: "requests", exactly: "requests to", matching: "to addresses matching" }],
-  ["network", { one: "network access", many: "network access", exactly: "network access to", matching: "to" }],
-  ["external_directory", { one: "path outside the folder", many: "paths", exactly: "the path" }],
-  ["doom_loop", { one: "repeated call", many: "repeated calls", exactly: "repeated calls of" }],
-  ["permissions", { one: "permission asked for here", many: "permissions", exactly: "access to" }],
+  ["read", { many: "reads", exactly: "reads of", matching: "of files matching" }],
+  ["webfetch", { many: "requests", exactly: "requests to", matching: "to addresses matching" }],
+  ["network", { many: "network access", exactly: "network access to", matching: "to" }],
+  ["external_directory", { many: "paths", exactly: "the path" }],
+  ["doom_loop", { many: "repeated calls", exactly: "repeated calls of" }],
+  ["permissions", { many: "permissions", exactly: "access to" }],
 ]);
-
-const quotedList = (texts: readonly string[]): string => texts.map((text) => `\`${labelled(text)}\``).join(", ");

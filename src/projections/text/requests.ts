@@ -18,7 +18,8 @@ export function permissionLine({ action, metadata }: Permission): string {
 export function resolution(permission: Permission, paint: Paint): string {
   if (permission.status === "reject") return paint.red("rejected");
   if (permission.status !== "accept_for_session") return paint.green("allowed");
-  return paint.green(`allowed, and from now on: ${oneLine(allowedFromNowOn(permission), { width: DETAIL_WIDTH })}`);
+  const allowed = allowedFromNowOn(permission, permission.metadata.scope);
+  return paint.green(`allowed, and from now on: ${oneLine(allowed, { width: DETAIL_WIDTH })}`);
 }
 
 export const questionLines = ({ questions }: QuestionRequest): string[] =>
