@@ -1,6 +1,7 @@
 /** What a person is asked, as requests to an ACP client. */
 import type { Permission, Question, QuestionRequest } from "../../protocol/events.ts";
 import { allowedFromNowOn, scopesOf } from "../text/approval.ts";
+import { subjectOf } from "../text/requests.ts";
 import { oneLine } from "../text/style.ts";
 import type { Request } from "./lines.ts";
 import type { State } from "./state.ts";
@@ -12,7 +13,7 @@ export const REJECT = "reject";
 export function permissionRequest(state: State, { session, data }: { session: string; data: Permission }): Request {
   const { permission_id, action, metadata } = data;
   const tool = metadata.call_id === null ? undefined : state.tools.get(metadata.call_id);
-  const title = tool?.title ?? [action, ...metadata.patterns].join(": ");
+  const title = tool?.title ?? [action, subjectOf(data)].filter((text) => text !== "").join(": ");
   return {
     jsonrpc: "2.0",
     id: permission_id,

@@ -6,6 +6,7 @@ import { type Fold, unreachable } from "../../core/fold.ts";
 import type { TakopiEvent } from "../../dialects/takopi.ts";
 import type { EventOf, UniversalEvent } from "../../protocol/events.ts";
 import type { ContentPart, Item, ToolCallPart } from "../../protocol/items.ts";
+import { subjectOf } from "../text/requests.ts";
 import { beginAction, clip, emitNote, endAction, kindOf, leaveActions } from "./actions.ts";
 import { answerOf, engineOf, problemOf } from "./answer.ts";
 import { announce, announceAs, tokenOf } from "./lines.ts";
@@ -269,8 +270,7 @@ function onPermission(
   { run, data }: { run: Run; data: EventOf<"permission.resolved">["data"] },
 ): void {
   if (data.status !== "reject") return;
-  const { tool, patterns } = data.metadata;
-  const what = patterns.length === 0 ? (tool ?? "") : patterns.join(", ");
+  const what = subjectOf(data) || (data.metadata.tool ?? "");
   warn(rendering, { run, name: "denied", title: `Permission denied: ${data.action} ${what}`.trim() });
 }
 

@@ -224,7 +224,7 @@ export function allowedFromNowOn({ action, metadata }: Permission, scope?: strin
   const { patterns, tool } = metadata;
   if (scope !== undefined) return `${scopeWords(action, scope)}, in this session`;
   if (patterns.length === 0) return "nothing more than this time";
-  const isTool = patterns.length === 1 && (patterns[0] === tool || patterns[0] === action);
+  const isTool = !subjects.has(action) && patterns.every((pattern) => pattern === tool || pattern === action);
   const words = isTool ? [`every use of ${quoted(patterns[0] ?? "")}`] : patterns.map((one) => exactWords(action, one));
   return `${[...new Set(words)].join(", and ")}, in this session`;
 }
@@ -259,6 +259,5 @@ const subjects: ReadonlyMap<string, Subject> = new Map([
   ["webfetch", { many: "requests", exactly: "requests to", matching: "to addresses matching" }],
   ["network", { many: "network access", exactly: "network access to", matching: "to" }],
   ["external_directory", { many: "paths", exactly: "the path" }],
-  ["doom_loop", { many: "repeated calls", exactly: "repeated calls of" }],
   ["permissions", { many: "permissions", exactly: "access to" }],
 ]);

@@ -9,10 +9,17 @@ const DETAIL_WIDTH = 160;
 
 export function permissionLine({ action, metadata }: Permission): string {
   const command = commandIn(metadata.input)?.command;
-  const subject = oneLine(visible(metadata.patterns.join(", ")), { width: DETAIL_WIDTH });
+  const subject = oneLine(visible(subjectOf({ action, metadata })), { width: DETAIL_WIDTH });
   const what = command === undefined ? subject : excerpt(command);
   const tool = metadata.tool === null || metadata.tool === action ? "" : ` (${metadata.tool})`;
   return `${visible(action)}${visible(tool)}${what === "" ? "" : `: ${what.replaceAll("\n", "\n  ")}`}`;
+}
+
+/** What a request is about: its files or address, else its title. The name of the tool is not repeated. */
+export function subjectOf({ action, metadata }: Pick<Permission, "action" | "metadata">): string {
+  const { patterns, tool, title } = metadata;
+  const named = patterns.filter((pattern) => pattern !== action && pattern !== tool);
+  return named.length === 0 && typeof title === "string" && title !== tool ? title : named.join(", ");
 }
 
 export function resolution(permission: Permission, paint: Paint): string {
