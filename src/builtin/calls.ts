@@ -2,7 +2,7 @@
 import { defined } from "../core/defined.ts";
 import type { BuiltinFile } from "../dialects/builtin.ts";
 import type { ToolAnswer } from "./conversation.ts";
-import { judge } from "./permission/permissions.ts";
+import { judge } from "./permissions.ts";
 import type { SessionContext } from "./session-context.ts";
 import type { ModelCall } from "./step.ts";
 import { findTool } from "./tools/index.ts";
@@ -158,7 +158,7 @@ async function refuseDoomLoop({ context, repeats, subagent, signal }: CallsOptio
   const { tool, call_id, input } = call;
   const permit: Permit = {
     action: "doom_loop",
-    judge: (law) => judge(law, { actions: ["doom_loop"], subject: tool }),
+    judge: (policy) => judge(policy, { names: ["doom_loop"], texts: [tool] }),
     patterns: [tool],
     always: [{ action: "doom_loop", pattern: tool }],
     metadata: { repeated: repeats.count(call) },

@@ -1,8 +1,9 @@
 /** Asks the person: permissions and questions, each answered once, rejected together, and gone when the turn is. */
 import { defined } from "../core/defined.ts";
 import type { BuiltinHears, BuiltinQuestion, BuiltinSays } from "../dialects/builtin.ts";
+import type { RememberedScope } from "../permissions/scopes.ts";
 import type { PermissionReply } from "../protocol/commands.ts";
-import type { Law, Remembered } from "./permission/permissions.ts";
+import type { Policy } from "./permissions.ts";
 import { Denied, type Permit } from "./tools/tool.ts";
 
 type PermissionAnswer = { readonly reply: PermissionReply; readonly message?: string | undefined };
@@ -26,8 +27,8 @@ export interface Gate {
 }
 
 export interface GateOptions {
-  readonly law: () => Law;
-  readonly remember: (always: readonly Remembered[]) => void;
+  readonly policy: () => Policy;
+  readonly remember: (scopes: readonly RememberedScope[]) => void;
   readonly say: (line: BuiltinSays) => Promise<void>;
   /** A person's bare "no" ends the turn, so whatever else waits is rejected with it. */
   readonly rejectTogether: boolean;
@@ -39,14 +40,14 @@ interface Waitings {
 }
 
 export function createGate(options: GateOptions): Gate {
-  const { law, remember, say } = options;
+  const { policy, remember, say } = options;
   const waiting: Waitings = { permissions: new Map(), questions: new Map() };
   let count = 0;
   return {
     async permit(permit, asker) {
-      const verdict = permit.judge(law());
-      if (verdict.effect === "allow") return;
-      if (verdict.effect === "deny") throw refusedByRule(permit, verdict.because);
+      const verdict = permit.judge(policy());
+      if (verdict.action === "allow") return;
+      if (verdict.action === "deny") throw refusedByRule(permit, verdict.reason);
       count += 1;
       const id = `per_${count}_${asker.call_id}`;
       const answered = waitFor(waiting.permissions, { id, signal: asker.signal });
@@ -66,7 +67,8 @@ export function createGate(options: GateOptions): Gate {
       });
       const { reply, message } = await answered;
       if (reply === "reject") throw refusedByPerson(message ?? null);
-      if (reply === "always") remember(always);
+      if (reply === "always")
+        remember(always.map(({ action: permission, pattern }) => ({ permission, match: "exact", pattern })));
     },
     async ask(asked, asker) {
       count += 1;

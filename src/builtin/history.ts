@@ -5,16 +5,16 @@
 import type { Fold } from "../core/fold.ts";
 import { parseJson } from "../core/json.ts";
 import { isShellMessage } from "../core/unheard.ts";
+import type { RememberedScope } from "../permissions/scopes.ts";
 import type { MessagePlace, Todo, UniversalEvent } from "../protocol/events.ts";
 import type { ContentPart, Item } from "../protocol/items.ts";
 import { type AssistantParts, type Entry, type ToolAnswer, userEntryId } from "./conversation.ts";
-import type { Remembered } from "./permission/permissions.ts";
 
 export interface History {
   entries: Entry[];
   todos: readonly Todo[];
   /** "Always" answers, in the order they were given. */
-  readonly remembered: Remembered[];
+  readonly remembered: RememberedScope[];
   /** Every call id that was ever used: no call may take one again. */
   readonly calls: Set<string>;
   /** How many user messages there were, and the highest number in an id of ours: both continue from here. */
@@ -113,8 +113,7 @@ function read(state: State, event: UniversalEvent): void {
       history.todos = event.data.todos;
       return;
     case "permission.resolved":
-      if (event.data.status === "accept_for_session")
-        history.remembered.push(...patternsOf(event.data.metadata.always));
+      if (event.data.status === "accept_for_session") history.remembered.push(...scopesOf(event.data.metadata.always));
       return;
     default:
       return;
@@ -273,11 +272,11 @@ function brokenEntry({ id, content, broken }: Draft): Entry[] {
   return parts.length === 0 ? [] : [{ type: "step", id, content: parts, answers: [] }];
 }
 
-function patternsOf(always: unknown): Remembered[] {
+function scopesOf(always: unknown): RememberedScope[] {
   if (!Array.isArray(always)) return [];
   return always.flatMap((one: unknown) =>
     isRecord(one) && typeof one.action === "string" && typeof one.pattern === "string"
-      ? [{ action: one.action, pattern: one.pattern }]
+      ? [{ permission: one.action, match: "exact", pattern: one.pattern }]
       : [],
   );
 }

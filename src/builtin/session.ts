@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import { defined } from "../core/defined.ts";
 import type { InProcessHost } from "../core/in-process.ts";
 import type { BuiltinHears, BuiltinSays, BuiltinTodo } from "../dialects/builtin.ts";
+import type { RememberedScope } from "../permissions/scopes.ts";
 import { ApiError } from "../protocol/errors.ts";
 import type { PermissionMode } from "../protocol/events.ts";
 import type { OutboundFetch } from "../runtime/outbound/fetch.ts";
@@ -20,7 +21,7 @@ import { type LoadHistory, loadConversation, nativeId } from "./load.ts";
 import { type Ending, type Loop, runLoop } from "./loop.ts";
 import { type McpTools, openMcpTools } from "./mcp/tools.ts";
 import { type OpenModel, openModel } from "./model.ts";
-import { type Remembered, readRules } from "./permission/permissions.ts";
+import { readRules } from "./permissions.ts";
 import { chooseModel, type Environment } from "./providers.ts";
 import type { Hooks, SessionContext, World } from "./session-context.ts";
 import type { Speaker } from "./speaker.ts";
@@ -55,7 +56,7 @@ interface State {
   readonly context: SessionContext;
   readonly conversation: Conversation;
   readonly repeats: Repeats;
-  readonly remembered: Remembered[];
+  readonly remembered: RememberedScope[];
   readonly calls: Set<string>;
   model: string | null;
   variant: string | null;
@@ -86,8 +87,8 @@ function startState(options: SessionOptions): State {
     if (!host.emit(line)) await host.drained();
   };
   const gate = createGate({
-    law: () => ({ mode: state.permissionMode, rules, remembered: state.remembered }),
-    remember: (always) => void state.remembered.push(...always),
+    policy: () => ({ mode: state.permissionMode, rules, remembered: state.remembered }),
+    remember: (scopes) => void state.remembered.push(...scopes),
     say,
     rejectTogether: !(settings.experimental?.continue_loop_on_deny ?? false),
   });

@@ -5,7 +5,7 @@
  */
 import type { PermissionRule } from "../protocol/requests.ts";
 import type { InspectedCommand, InspectedPath, Inspection, RequestedAction } from "./inspection.ts";
-import { findRule, permissionOf } from "./rules.ts";
+import { findRule, pathSubject, permissionOf } from "./rules.ts";
 import { coversAction, coversCommand, coversPath, type RememberedScope } from "./scopes.ts";
 import { parseShellCommand } from "./shell-command.ts";
 
@@ -140,10 +140,11 @@ interface TouchedPath {
 /** Judges a path in a command: the command's rule covers it inside the folder, unless a rule for the file differs. */
 function judgeTouchedPath(query: PermissionQuery, { path, rules, isRemembered }: TouchedPath): Verdict {
   const { access, runsCode, written } = path;
+  const { directory } = query;
   const writes = access !== "read";
   const specific = query.rules.filter(({ permission, pattern }) => permission !== "*" || pattern !== "*");
-  const read = access === "write" ? null : findRule(specific, subjectOf(query, { path, names: ["read"] }));
-  const edit = writes ? findRule(specific, subjectOf(query, { path, names: ["edit"] })) : null;
+  const read = access === "write" ? null : findRule(specific, pathSubject(path, { names: ["read"], directory }));
+  const edit = writes ? findRule(specific, pathSubject(path, { names: ["edit"], directory })) : null;
   if (read?.action === "deny") return verdictOf(read, written);
   if (edit?.action === "deny" && access === "write") return verdictOf(edit, written);
   if (coversPath(query.remembered, { path, names: ["edit"] })) return allowed(`${written} was allowed for the session`);
@@ -161,7 +162,7 @@ const allowsEverything = (rule: PermissionRule | null): boolean =>
 
 /** Judges the path of a file tool. */
 function judgeFile(query: PermissionQuery, path: InspectedPath): Verdict {
-  const rule = findRule(query.rules, subjectOf(query, { path, names: query.names }));
+  const rule = findRule(query.rules, pathSubject(path, query));
   const verdict = verdictOf(rule, path.written);
   const outside = path.inside ? null : judgeOutside(query, path);
   if (verdict.action === "deny") return verdict;
@@ -184,22 +185,4 @@ function judgeOutside({ rules, remembered }: PermissionQuery, path: InspectedPat
     return allowed(`${path.path} was allowed for the rest of the session`);
   }
   return rule === null ? asksAbout(`${path.path} is outside the folder`) : verdictOf(rule, path.path);
-}
-
-function subjectOf({ directory }: PermissionQuery, { path, names }: { path: InspectedPath; names: readonly string[] }) {
-  const relative = (full: string): string[] =>
-    full.startsWith(`${directory}/`) ? [full.slice(directory.length + 1)] : [];
-  const texts = path.inside ? [...relative(path.path), path.path] : [path.path];
-  return { names, texts, spellings: [path.written, ...relative(path.written), withoutDots(path.written)] };
-}
-
-/** The written path without `.` and `..`: `src/../secret` is also compared as `secret`. */
-function withoutDots(path: string): string {
-  const names: string[] = [];
-  for (const name of path.split("/")) {
-    if (name === "." || (name === "" && names.length > 0)) continue;
-    if (name === ".." && names.length > 0 && names.at(-1) !== "..") names.pop();
-    else names.push(name);
-  }
-  return names.join("/");
 }

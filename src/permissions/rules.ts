@@ -1,5 +1,6 @@
 /** Finds the rule that applies to one part of an action: OpenCode's form, the last rule that matches wins. Pure. */
 import type { PermissionRule } from "../protocol/requests.ts";
+import type { InspectedPath } from "./inspection.ts";
 import { matchesPattern } from "./wildcard.ts";
 
 /** Permissions about a place or a repetition, not about a tool. A rule for the permission `*` does not include them. */
@@ -30,6 +31,29 @@ export function findRule(
 function coversName(permission: string, name: string): boolean {
   if (permission === name) return true;
   return !namedPermissions.has(name) && matchesPattern({ pattern: permission, text: name });
+}
+
+/** A path as rules match it: allowed as the real path, relative or absolute; denied as written too. */
+export function pathSubject(
+  { written, path, inside }: Pick<InspectedPath, "written" | "path" | "inside">,
+  { names, directory }: { readonly names: readonly string[]; readonly directory: string },
+): RuleSubject {
+  const relative = (full: string): string[] =>
+    full.startsWith(`${directory}/`) ? [full.slice(directory.length + 1)] : [];
+  const texts = inside ? [...(path === directory ? ["."] : relative(path)), path] : [path];
+  const plain = withoutDots(written);
+  return { names, texts, spellings: [written, ...relative(written), plain, ...relative(plain)] };
+}
+
+/** The path without `.` and `..`: `src/../secret` is also compared as `secret`. */
+function withoutDots(path: string): string {
+  const names: string[] = [];
+  for (const name of path.split("/")) {
+    if (name === "." || (name === "" && names.length > 0)) continue;
+    if (name === ".." && names.length > 0 && names.at(-1) !== "..") names.pop();
+    else names.push(name);
+  }
+  return names.join("/");
 }
 
 /** OpenCode's names for the actions of all agents. */

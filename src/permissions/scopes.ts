@@ -73,40 +73,122 @@ const unreachable = (action: never): never => {
 };
 
 /** Returns the broader scopes that can be offered for the action, the narrowest first. */
-export function broaderScopes(_action: ScopedAction): readonly Scope[] {
-  return [];
+export function broaderScopes(scoped: ScopedAction): readonly Scope[] {
+  const { names, action, inspection, directory } = scoped;
+  if (inspection === null || inspection.opaque !== null || changesProtectedFile(inspection)) return [];
+  const permission = permissionOf(names[0] ?? "");
+  if (action.kind === "command") return commandScopes(inspection);
+  if (action.kind === "url") {
+    const origin = /^https?:\/\/[^/?#\\@\s]+(?=\/)/i.exec(action.url)?.[0];
+    if (origin === undefined) return [];
+    const remembers = [{ permission, match: "below", pattern: origin } as const];
+    return [{ pattern: `${origin}/*`, label: `Every page of ${origin}`, remembers }];
+  }
+  if (action.kind !== "paths" || inspection.paths.length === 0) return [];
+  const isInside = inspection.paths.every(({ inside }) => inside);
+  const folders = isInside
+    ? [directory]
+    : [...new Set(inspection.paths.map(({ path }) => path.replace(/\/[^/]*$/, "")))];
+  if (folders.includes("")) return [];
+  const below = folders.map((pattern) => ({ permission, match: "below", pattern }) as const);
+  const label = isInside ? "Every file in the folder" : `Every file in ${folders.join(", ")}`;
+  return [{ pattern: folders.map((folder) => `${folder}/*`).join(", "), label, remembers: below }];
 }
+
+function commandScopes({ commands, paths }: Inspection): readonly Scope[] {
+  if (commands.length === 0 || paths.some(({ access, inside }) => access === "write" || !inside)) return [];
+  const prefixes = commands.map(({ text }) => prefixOf(text));
+  const known = [...new Set(prefixes.flatMap((prefix) => (prefix === null ? [] : [prefix])))];
+  if (prefixes.includes(null)) return [];
+  const label = known.map((prefix) => `${prefix} with any arguments`).join(", ");
+  const remembers = known.map((pattern) => ({ permission: "bash", match: "prefix", pattern }) as const);
+  return [{ pattern: known.map((prefix) => `${prefix} *`).join(", "), label, remembers }];
+}
+
+const prefixOf = (text: string): string | null =>
+  harmlessPrefixes.find(({ prefix, except }) => hasPrefix(text, prefix) && !hasOption(text, except))?.prefix ??
+  projectCommand.exec(text)?.[0] ??
+  null;
+
+const hasPrefix = (text: string, prefix: string): boolean => text === prefix || text.startsWith(`${prefix} `);
+
+const hasOption = (text: string, except: RegExp | null): boolean =>
+  except !== null && text.split(/\s/).some((word) => except.test(word));
+
+// Programs accept the start of a long option, so the expressions match those too.
+const gitOutput = /^--(ou|ext|textc|show-s|open)|^-O|%G/;
+
+/** Commands that run no other code and write no file, except with the options named here. */
+const harmlessPrefixes: readonly { readonly prefix: string; readonly except: RegExp | null }[] = [
+  ...[
+    "git status",
+    "git log",
+    "git diff",
+    "git show",
+    "git blame",
+    "git shortlog",
+    "git ls-files",
+    "git rev-parse",
+  ].map((prefix) => ({ prefix, except: gitOutput })),
+  ...(
+    "ls pwd cat head tail wc stat du df cut nl tac rev comm cmp diff basename dirname realpath readlink which whoami id " +
+    "uname true false echo grep egrep fgrep md5sum sha1sum sha256sum cd jq"
+  )
+    .split(" ")
+    .map((prefix) => ({ prefix, except: null })),
+  { prefix: "date", except: /^(-\w*s|--s)/ },
+  { prefix: "rg", except: /^(--(pre|hostname|search-zip)|-\w*z)/ },
+];
+
+/** Commands that run code of the project. A user can allow them with any arguments. */
+const projectCommand = new RegExp(
+  `^(?:${[
+    "(?:npm|pnpm|yarn|bun) (?:run [\\w:.-]+|test|build|lint|typecheck)",
+    "cargo (?:test|build|check|clippy|fmt|bench|doc)",
+    "go (?:test|build|vet)",
+    "(?:make|just)(?: [\\w.-]+)?",
+    "(?:mvn|gradle|\\./gradlew|\\./mvnw|dotnet|swift|mix) (?:test|build|check)",
+    "deno (?:test|lint|check|task [\\w:.-]+)",
+    "(?:pytest|tox|tsc|eslint|ruff|vitest|jest|mypy|rspec|phpunit)",
+  ].join("|")})(?= |$)`,
+);
 
 const changesProtectedFile = (inspection: Inspection | null): boolean =>
   (inspection?.paths ?? []).some(({ access, runsCode }) => runsCode && access !== "read");
 
-/** Whether an exact scope covers the whole action, including what the parser did not understand. */
+/** Whether a scope covers the whole action. An exact scope also covers what the parser did not understand. */
 export function coversAction(
   remembered: readonly RememberedScope[],
   { names, action, inspection }: ScopedAction,
 ): boolean {
   if (inspection === null || changesProtectedFile(inspection)) return false;
   const permission = permissionOf(names[0] ?? "");
-  const isExact = (pattern: string, directory?: string): boolean =>
-    remembered.some(
-      (one) =>
-        one.match === "exact" &&
-        one.permission === permission &&
-        one.pattern === pattern &&
-        one.directory === directory,
-    );
-  if (action.kind === "command") return isExact(action.command, action.directory);
-  if (action.kind === "url") return isExact(action.url);
-  return action.kind === "tool" && isExact("*");
+  const own = remembered.filter((one) => one.permission === permission);
+  switch (action.kind) {
+    case "command":
+      return own.some(
+        ({ match, pattern, directory }) =>
+          match === "exact" && pattern === action.command && directory === action.directory,
+      );
+    case "url":
+      return own.some(
+        ({ match, pattern }) => pattern === action.url || (match === "below" && action.url.startsWith(`${pattern}/`)),
+      );
+    case "tool":
+      return own.some(({ match, pattern }) => match === "exact" && pattern === "*");
+    case "paths":
+    case "unknown":
+      return false;
+    default:
+      return unreachable(action);
+  }
 }
 
 /** Whether a broader scope covers one command of a command line. */
-export function coversCommand(remembered: readonly RememberedScope[], { text }: InspectedCommand): boolean {
-  return remembered.some(
-    ({ permission, match, pattern }) =>
-      permission === "bash" && match === "prefix" && (text === pattern || text.startsWith(`${pattern} `)),
+export const coversCommand = (remembered: readonly RememberedScope[], { text }: InspectedCommand): boolean =>
+  remembered.some(
+    ({ permission, match, pattern }) => permission === "bash" && match === "prefix" && prefixOf(text) === pattern,
   );
-}
 
 /** Whether a scope covers a path for one of the permissions. Files that run code are never covered. */
 export function coversPath(

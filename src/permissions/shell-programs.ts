@@ -215,13 +215,10 @@ define(
 );
 
 define("sed gsed", (args) => {
-  const isPlain = ({ text }: Word): boolean =>
-    /^(-[nErsz]+|\d+(,\d+|,\$)?[pdq])$/.test(text) || /^s([/|#,])[^/|#,]*\1[^/|#,]*\1[gip]*$/.test(text);
-  return {
-    spellings: [],
-    runsText:
-      !args.slice(0, 1).every(isPlain) || !args.slice(1, 2).every((one) => isPlain(one) || !/^-|;|\n/.test(one.text)),
-  };
+  const texts = args.map(({ text }) => text);
+  const script = texts.find((text) => !text.startsWith("-")) ?? "";
+  const isPlain = /^\d+(,\d+|,\$)?[pdq]$/.test(script) || /^s([/|#,])[^/|#,]*\1[^/|#,]*\1[gip]*$/.test(script);
+  return { spellings: [], runsText: !isPlain || texts.some((text) => /^-(?![nErsz]+$)/.test(text)) };
 });
 
 // Programs that run a command or a text of their arguments in a way that is not parsed.

@@ -114,7 +114,10 @@ function readQuotedPiece(reader: Reader, { word, next }: { word: OpenWord; next:
 function readEscape(reader: Reader, word: OpenWord): void {
   const escaped = peek(reader, 1);
   reader.at += 2;
-  if (escaped === "\n") return;
+  if (escaped === "\n") {
+    if (!endsWord.has(peek(reader))) markUnclear(reader, "a line continuation is inside a word");
+    return;
+  }
   if (escaped === "") markUnclear(reader, "it ends with a backslash");
   // Some shells read such escapes as other characters.
   if (/\w/.test(escaped)) markUnclear(reader, "it has a backslash before a letter or digit");

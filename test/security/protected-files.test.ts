@@ -2,15 +2,9 @@
 import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import {
-  judge,
-  judgeCommand,
-  type Law,
-  type PermissionConfig,
-  readRules,
-} from "../../src/builtin/permission/permissions.ts";
-import { matchesPattern } from "../../src/permissions/wildcard.ts";
+import { judge, judgeCommand, type PermissionConfig, type Policy, readRules } from "../../src/builtin/permissions.ts";
 import { protectedPatterns, protectedWildcards, runsCode } from "../../src/permissions/protected-files.ts";
+import { matchesPattern } from "../../src/permissions/wildcard.ts";
 import type { PermissionMode } from "../../src/protocol/events.ts";
 import { answer, call, of, openHouse, text } from "../support/builtin.ts";
 import { openBench } from "../support/tools.ts";
@@ -88,29 +82,38 @@ test("the list for agents that know only * says the same", () => {
   expect(protectedWildcards.filter((pattern) => /[{},?[\]]|\*\*/.test(pattern))).toEqual([]);
 });
 
-describe("the law", () => {
-  const law = (mode: PermissionMode, config: PermissionConfig = {}): Law => ({
+describe("policies", () => {
+  const policy = (mode: PermissionMode, config: PermissionConfig = {}): Policy => ({
     mode,
     rules: readRules(config),
-    remembered: [{ action: "edit", pattern: "*" }],
+    remembered: [{ permission: "edit", match: "exact", pattern: ".git/config" }],
   });
-  const wish = { actions: ["edit"], subject: ".git/config", guarded: "it runs code" };
+  const request = { names: ["edit"], texts: [".git/config"], guarded: "it runs code" };
+  const command = (given: Policy, text: string, guarded: string | null = null) => {
+    const commands = [{ text, spellings: [], runsText: false }];
+    return judgeCommand(given, {
+      command: text,
+      inspection: { commands, paths: [], opaque: null },
+      directory: "/x",
+      guarded,
+    }).action;
+  };
 
   test("asks in every mode but bypass, whatever is allowed", () => {
-    expect(judge(law("default"), wish).effect).toBe("ask");
-    expect(judge(law("acceptEdits"), wish).effect).toBe("ask");
-    expect(judge(law("acceptEdits", { "*": "allow", edit: { ".git/*": "allow" } }), wish).effect).toBe("ask");
-    expect(judge(law("bypass"), wish).effect).toBe("allow");
+    expect(judge(policy("default"), request).action).toBe("ask");
+    expect(judge(policy("acceptEdits"), request).action).toBe("ask");
+    expect(judge(policy("acceptEdits", { "*": "allow", edit: { ".git/*": "allow" } }), request).action).toBe("ask");
+    expect(judge(policy("bypass"), request).action).toBe("allow");
   });
   test("a rule and plan mode still forbid", () => {
-    expect(judge(law("bypass", { edit: { ".git/*": "deny" } }), wish).effect).toBe("deny");
-    expect(judge(law("plan"), wish).effect).toBe("deny");
+    expect(judge(policy("bypass", { edit: { ".git/*": "deny" } }), request).action).toBe("deny");
+    expect(judge(policy("plan"), request).action).toBe("deny");
   });
   test("so for commands", () => {
-    const open = law("default", { bash: "allow" });
-    expect(judgeCommand(open, "cp a .git/config").effect).toBe("allow");
-    expect(judgeCommand(open, "cp a .git/config", { guarded: "it runs code" }).effect).toBe("ask");
-    expect(judgeCommand({ ...open, mode: "bypass" }, "cp a b", { guarded: "it runs code" }).effect).toBe("allow");
+    const open = policy("default", { bash: "allow" });
+    expect(command(open, "cp a .git/config")).toBe("allow");
+    expect(command(open, "cp a .git/config", "it runs code")).toBe("ask");
+    expect(command({ ...open, mode: "bypass" }, "cp a b", "it runs code")).toBe("allow");
   });
 });
 
@@ -203,6 +206,7 @@ test("an always for an edit never covers such a file, and an always for such a f
       answer(call("write", { filePath: ".envrc", content: "1" })),
       answer(call("write", { filePath: ".envrc", content: "2" })),
       answer(call("write", { filePath: "b.ts", content: "1" })),
+      answer(call("write", { filePath: "a.ts", content: "2" })),
       answer(text("Done.")),
     ],
     { mode: "default" },
@@ -212,5 +216,5 @@ test("an always for an edit never covers such a file, and an always for such a f
     await house.sessions.replyPermission(house.id, event.data.permission_id, { reply: "always" });
   });
   const asked = of(events, "permission.requested").map(({ data }) => JSON.stringify(data.metadata ?? data));
-  expect(asked.map((about) => /a\.ts|\.envrc|b\.ts/.exec(about)?.[0])).toEqual(["a.ts", ".envrc", ".envrc"]);
+  expect(asked.map((about) => /a\.ts|\.envrc|b\.ts/.exec(about)?.[0])).toEqual(["a.ts", ".envrc", ".envrc", "b.ts"]);
 });

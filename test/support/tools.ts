@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
-import { type Law, type PermissionConfig, readRules } from "../../src/builtin/permission/permissions.ts";
+import { type PermissionConfig, type Policy, readRules } from "../../src/builtin/permissions.ts";
 import { fileLedger } from "../../src/builtin/tools/files.ts";
 import { findTool, tools } from "../../src/builtin/tools/index.ts";
 import { Denied, type ToolContext, ToolFailure, type ToolOutcome } from "../../src/builtin/tools/tool.ts";
@@ -44,7 +44,7 @@ export function openBench({
   if (directory === undefined || outside === undefined || outputs === undefined || data === undefined)
     throw new Error("no folders");
   for (const folder of [directory, outside, outputs]) mkdirSync(folder);
-  const law: Law = { mode, rules: readRules(permission), remembered: [] };
+  const policy: Policy = { mode, rules: readRules(permission), remembered: [] };
   const asked: string[] = [];
   const said: string[] = [];
   const stop = new AbortController();
@@ -69,9 +69,9 @@ export function openBench({
       ask: async () => [],
       delegate: async () => "",
       async permit({ judge, action, patterns }) {
-        const { effect, because } = judge(law);
-        if (effect === "deny") throw new Denied(because, { by: "rule", silent: false });
-        if (effect === "allow") return;
+        const verdict = judge(policy);
+        if (verdict.action === "deny") throw new Denied(verdict.reason, { by: "rule", silent: false });
+        if (verdict.action === "allow") return;
         asked.push(`${action}: ${patterns.join(", ")}`);
         if (reply === "reject") throw new Denied("no", { by: "person", silent: true });
       },

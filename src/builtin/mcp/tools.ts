@@ -5,7 +5,7 @@
 import { defined } from "../../core/defined.ts";
 import type { McpServer } from "../../core/launch.ts";
 import type { OutboundFetch } from "../../runtime/outbound/fetch.ts";
-import { judge } from "../permission/permissions.ts";
+import { judge } from "../permissions.ts";
 import type { SessionContext } from "../session-context.ts";
 import { boundOutput } from "../tools/bound.ts";
 import type { Tool, ToolContext, ToolOutcome } from "../tools/tool.ts";
@@ -110,7 +110,7 @@ interface Running {
 async function run({ peer, name, title, input }: Running, context: ToolContext): Promise<ToolOutcome> {
   await context.permit({
     action: "mcp",
-    judge: (law) => judge(law, { actions: ["mcp"], subject: title }),
+    judge: (policy) => judge(policy, { names: ["mcp"], texts: [title] }),
     patterns: [title],
     always: [{ action: "mcp", pattern: title }],
     metadata: { server_tool: title },

@@ -1,70 +1,72 @@
-/** The permissions that tools ask for: a path, a way out of the directory, a command, a URL. */
+/** The permissions that tools request: for a path, for a place outside the folder, for a command. */
 
 import { homedir } from "node:os";
-import { dirname, join } from "node:path";
+import { dirname } from "node:path";
 import { defined } from "../../core/defined.ts";
-import { pathsIn } from "../../permissions/command-paths.ts";
+import type { InspectedPath } from "../../permissions/inspection.ts";
 import { runsCode } from "../../permissions/protected-files.ts";
+import { pathSubject } from "../../permissions/rules.ts";
+import { coversAction, exactScope, type RememberedScope } from "../../permissions/scopes.ts";
 import { findPlace, isInside, type Place } from "../../runtime/confine.ts";
-import { readCommandLine } from "../permission/command-line.ts";
-import { judge, judgeCommand, type Verdict, type Wish } from "../permission/permissions.ts";
+import { inspectAction } from "../../runtime/inspect-action.ts";
+import { judge, judgeCommand, type TextRequest, type Verdict } from "../permissions.ts";
 import type { Permit, ToolContext } from "./tool.ts";
 
-export interface PathWish {
+export interface PathRequest {
   readonly written: string;
   readonly action: "read" | "edit" | "glob" | "grep" | "list";
   readonly tool: string;
 }
 
-/** Where the path leads, once the way there is allowed. What to do with it is asked separately, when it is known. */
-export async function enter(context: ToolContext, { written, ...wish }: PathWish): Promise<Place> {
+/** Resolves a path and gets permission for a place outside the folder. The action itself is requested separately. */
+export async function enter(context: ToolContext, { written, ...request }: PathRequest): Promise<Place> {
   const place = await findPlace(context.directory, written);
   if (place.inside || isKept(context, place)) return place;
-  // Nobody is asked about the way to something that a rule forbids anyway.
-  const own = pathPermit(context, { place, ...wish, metadata: {} });
-  await context.permit({ ...own, judge: (law) => unlessForbidden(own.judge(law)) });
+  // A rule that denies the action comes first: then there is nothing to ask.
+  const own = pathPermit(context, { place, ...request, metadata: {} });
+  await context.permit({ ...own, judge: (policy) => unlessDenied(own.judge(policy)) });
   await context.permit(outsidePermit(place.path));
   return place;
 }
 
-const unlessForbidden = (verdict: Verdict): Verdict =>
-  verdict.effect === "deny" ? verdict : { effect: "allow", because: "it is asked for later" };
+const unlessDenied = (verdict: Verdict): Verdict =>
+  verdict.action === "deny" ? verdict : { action: "allow", reason: "it is requested later", rule: null };
 
-/** The session's own kept outputs. */
+/** Whether the file is one of the session's own kept outputs. */
 const isKept = ({ outputDirectory }: ToolContext, { path }: Place): boolean =>
   isInside({ directory: outputDirectory, path });
 
 export function outsidePermit(path: string): Permit {
-  const pattern = join(dirname(path), "*");
   return {
     action: "external_directory",
-    judge: (law) => judge(law, { actions: ["external_directory"], subject: path }),
+    judge: (policy) => judge(policy, { names: ["external_directory"], texts: [path] }),
     patterns: [path],
-    always: [{ action: "external_directory", pattern }],
+    always: [{ action: "external_directory", pattern: path }],
     metadata: { filepath: path, parentDir: dirname(path) },
   };
 }
 
-/** Reading the session's own kept outputs needs no rule. */
-export async function permitPath(context: ToolContext, wish: PlaceWish): Promise<void> {
-  if (wish.action === "read" && isKept(context, wish.place)) return;
-  await context.permit(pathPermit(context, wish));
+/** Gets permission for a path. The session's own kept outputs can be read without a rule. */
+export async function permitPath(context: ToolContext, request: PlaceRequest): Promise<void> {
+  if (request.action === "read" && isKept(context, request.place)) return;
+  await context.permit(pathPermit(context, request));
 }
 
-interface PlaceWish extends Omit<PathWish, "written"> {
+interface PlaceRequest extends Omit<PathRequest, "written"> {
   readonly place: Place;
   readonly metadata?: Permit["metadata"];
 }
 
-function pathPermit(context: ToolContext, { place, action, tool, metadata = {} }: PlaceWish): Permit {
+function pathPermit(context: ToolContext, { place, action, tool, metadata = {} }: PlaceRequest): Permit {
   const guarded = guardOf(context, { place, action });
-  const wish: Wish = { actions: action === tool ? [action] : [action, tool], subject: place.shown, guarded };
+  const names = action === tool ? [action] : [action, tool];
+  const request: TextRequest = { ...pathSubject(place, { names, directory: context.directory }), guarded };
   return {
     action,
-    judge: (law) => judge(law, wish),
+    judge: (policy) => judge(policy, request),
     patterns: [place.shown],
-    // What is asked for every time cannot be allowed for good.
-    always: guarded === null ? [{ action, pattern: "*" }] : [],
+    // A guarded file is asked about every time.
+    always: guarded === null ? [{ action, pattern: place.path }] : [],
     metadata: { filepath: place.path, ...metadata, ...defined({ guarded: guarded ?? undefined }) },
   };
 }
@@ -72,94 +74,65 @@ function pathPermit(context: ToolContext, { place, action, tool, metadata = {} }
 const RUNS_CODE = "this file can run code by itself";
 const OWN_DATA = "it is in Franca's own data folder";
 
-/** Why a person is asked about the place in any case; null when the rules decide. */
+/** Returns why the user is asked about the place in any case, or null when the rules decide. */
 function guardOf(
   { directory, dataDirectory }: ToolContext,
-  { place, action }: { place: Place; action: PathWish["action"] | "command" },
+  { place, action }: { place: Place; action: PathRequest["action"] },
 ): string | null {
   const { path, written } = place;
   const surroundings = { directory, home: homedir() };
-  const changes = action === "edit" || action === "command";
   // A link may have the harmless name, or its target.
-  if (changes && (runsCode(path, surroundings) || runsCode(written, surroundings))) return RUNS_CODE;
-  if (dataDirectory === null) return null;
+  if (action === "edit" && (runsCode(path, surroundings) || runsCode(written, surroundings))) return RUNS_CODE;
   const searches = action === "glob" || action === "grep" || action === "list";
-  const isOwn =
-    isInside({ directory: dataDirectory, path }) || (searches && isInside({ directory: path, path: dataDirectory }));
-  return isOwn ? OWN_DATA : null;
+  return isOwnData(dataDirectory, { path, searches }) ? OWN_DATA : null;
 }
 
-/** Two-word commands whose first word alone says little: "always" remembers both. */
-const families: ReadonlySet<string> = new Set([
-  "git",
-  "npm",
-  "npx",
-  "pnpm",
-  "yarn",
-  "bun",
-  "cargo",
-  "go",
-  "docker",
-  "kubectl",
-  "make",
-  "pip",
-  "python",
-  "python3",
-  "node",
-  "deno",
-  "uv",
-]);
+/** Whether the path is in Franca's data folder. A search also finds it below the path. */
+const isOwnData = (
+  dataDirectory: string | null,
+  { path, searches }: { readonly path: string; readonly searches: boolean },
+): boolean =>
+  dataDirectory !== null &&
+  (isInside({ directory: dataDirectory, path }) || (searches && isInside({ directory: path, path: dataDirectory })));
 
-/** A command that a rule allows may still name places outside: then these are asked for by themselves. */
+function guardOfPath({ dataDirectory }: ToolContext, { path, runsCode: runs }: InspectedPath): string | null {
+  if (runs) return RUNS_CODE;
+  return isOwnData(dataDirectory, { path, searches: false }) ? OWN_DATA : null;
+}
+
+/** Gets permission for a command. Places outside that it names are requested separately if a rule allows the command. */
 export async function permitCommand(context: ToolContext, command: string): Promise<void> {
-  const line = readCommandLine(command);
-  const places = await placesIn(context, line.words);
-  const outside = [...new Set(places.filter(({ inside }) => !inside).map(({ path }) => path))];
-  const guarded = places.map((place) => guardOf(context, { place, action: "command" })).find((why) => why !== null);
-  let asked = false;
+  const { directory } = context;
+  const inspection = await inspectAction({ kind: "command", command }, directory);
+  const action = { kind: "command", command } as const;
+  const scoped = { names: ["bash"], action, inspection, directory };
+  const guarded = inspection.paths.map((path) => guardOfPath(context, path)).find((why) => why !== null) ?? null;
+  const outside = [...new Set(inspection.paths.filter(({ inside }) => !inside).map(({ path }) => path))];
+  const inside = { ...inspection, paths: inspection.paths.filter((path) => path.inside) };
+  let isConfirmed = false;
   await context.permit({
     action: "bash",
-    judge: (law) => {
-      const verdict = judgeCommand(law, command, { guarded: guarded ?? null });
-      asked = verdict.effect === "ask";
+    judge: (policy) => {
+      const verdict = judgeCommand(policy, { command, inspection: inside, directory, guarded });
+      isConfirmed = verdict.action === "ask" || coversAction(policy.remembered, scoped);
       return verdict;
     },
-    patterns: line.opaque ? [command] : line.commands,
-    always: guarded === undefined ? patternsFor(command).map((pattern) => ({ action: "bash", pattern })) : [],
+    patterns: [command],
+    always: guarded === null ? alwaysOf(exactScope(scoped)?.remembers ?? []) : [],
     metadata: { command, outside },
   });
   for (const path of outside) {
     const permit = outsidePermit(path);
-    // Who was asked about the command has seen the path in it; a rule that forbids the path still holds.
-    const judgeAgain: Permit["judge"] = (law) => {
-      const verdict = permit.judge(law);
-      return asked && verdict.effect === "ask" ? { effect: "allow", because: "the command was allowed" } : verdict;
+    // The user has seen the path in the command that was confirmed. A rule that denies the path still applies.
+    const judgeAgain: Permit["judge"] = (policy) => {
+      const verdict = permit.judge(policy);
+      return isConfirmed && verdict.action === "ask"
+        ? { action: "allow", reason: "the command was allowed", rule: null }
+        : verdict;
     };
     await context.permit({ ...permit, judge: judgeAgain });
   }
 }
 
-/** What "always" remembers: what cannot be taken apart as it is, unless it would read as a pattern. */
-function patternsFor(command: string): readonly string[] {
-  const { opaque, commands } = readCommandLine(command);
-  if (!opaque) return commands.map(family);
-  return /[*?]/.test(command) ? [] : [command];
-}
-
-function family(command: string): string {
-  const [first = "", second = ""] = command.split(" ");
-  const isFamily = families.has(first) && second !== "" && !second.startsWith("-");
-  return isFamily ? `${first} ${second} *` : `${first} *`;
-}
-
-/** Where the words lead when they are read as paths, symlinks resolved. */
-async function placesIn(context: ToolContext, words: readonly string[]): Promise<Place[]> {
-  const found = new Map<string, Place>();
-  for (const written of new Set(words.flatMap(pathsIn))) {
-    const place = written === "" ? null : await findPlace(context.directory, written).catch(() => null);
-    if (place !== null && !harmless.has(place.path)) found.set(place.written, place);
-  }
-  return [...found.values()];
-}
-
-const harmless: ReadonlySet<string> = new Set(["/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/zero"]);
+const alwaysOf = (scopes: readonly RememberedScope[]): Permit["always"] =>
+  scopes.map(({ permission, pattern }) => ({ action: permission, pattern }));

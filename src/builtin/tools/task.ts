@@ -1,6 +1,6 @@
 /** task: hands a piece of work to a child with a conversation of its own. */
 import * as z from "zod";
-import { judge } from "../permission/permissions.ts";
+import { judge } from "../permissions.ts";
 import { boundOutput } from "./bound.ts";
 import { defineTool } from "./tool.ts";
 
@@ -18,7 +18,7 @@ export const task = defineTool({
   async run({ description, prompt }, context) {
     await context.permit({
       action: "task",
-      judge: (law) => judge(law, { actions: ["task"], subject: description }),
+      judge: (policy) => judge(policy, { names: ["task"], texts: [description, "*"] }),
       patterns: [description],
       always: [{ action: "task", pattern: "*" }],
       metadata: { description, prompt },

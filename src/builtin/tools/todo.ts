@@ -1,7 +1,7 @@
 /** todowrite and todoread: the list of what is left to do, kept by the session. */
 import * as z from "zod";
 import { defined } from "../../core/defined.ts";
-import { judge } from "../permission/permissions.ts";
+import { judge } from "../permissions.ts";
 import { defineTool, type ToolContext } from "./tool.ts";
 
 const TODOS = 200;
@@ -53,7 +53,7 @@ export const todoread = defineTool({
 export const permitNote = (context: ToolContext, action: string): Promise<void> =>
   context.permit({
     action,
-    judge: (law) => judge(law, { actions: [action], subject: "*" }),
+    judge: (policy) => judge(policy, { names: [action], texts: ["*"] }),
     patterns: ["*"],
     always: [{ action, pattern: "*" }],
     metadata: {},

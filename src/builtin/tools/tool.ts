@@ -4,14 +4,15 @@ import type { InProcessHost } from "../../core/in-process.ts";
 import { parseJson } from "../../core/json.ts";
 import type { BuiltinFile, BuiltinQuestion, BuiltinTodo } from "../../dialects/builtin.ts";
 import type { ToolKind } from "../../protocol/items.ts";
-import type { Law, Verdict } from "../permission/permissions.ts";
+import type { Policy, Verdict } from "../permissions.ts";
 
 /** One thing a tool wants to do, and how to ask for it. */
 export interface Permit {
   readonly action: string;
-  readonly judge: (law: Law) => Verdict;
-  /** What the request shows, and what "always" would allow. */
+  readonly judge: (policy: Policy) => Verdict;
+  /** The exact action, as the request shows it. */
   readonly patterns: readonly string[];
+  /** What "always" remembers: the exact command, real path, address or tool. Empty if it is asked about every time. */
   readonly always: readonly { readonly action: string; readonly pattern: string }[];
   readonly metadata: Readonly<Record<string, unknown>>;
 }

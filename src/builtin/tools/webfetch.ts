@@ -7,7 +7,7 @@ import * as z from "zod";
 import { matchesPattern } from "../../permissions/wildcard.ts";
 import { isPrivateAddress } from "../../runtime/outbound/address.ts";
 import { requestAt, resolveOnce } from "../../runtime/outbound/fetch.ts";
-import { judge, type Law, type Verdict } from "../permission/permissions.ts";
+import { judge, type Policy, type Verdict } from "../permissions.ts";
 import { boundOutput } from "./bound.ts";
 import { htmlToText } from "./html.ts";
 import { defineTool, type ToolContext, ToolFailure } from "./tool.ts";
@@ -92,15 +92,16 @@ async function permitUrl(context: ToolContext, { url, seen }: { url: URL; seen: 
   let asked = false;
   await context.permit({
     action: "webfetch",
-    judge: (law) => {
-      const verdict = judge(law, { actions: ["webfetch"], subject: url.href });
-      if (verdict.effect === "ask" && url.origin === seen)
-        return { effect: "allow", because: "its origin was allowed" };
-      asked = verdict.effect === "ask";
+    judge: (policy) => {
+      const verdict = judge(policy, { names: ["webfetch"], texts: [url.href] });
+      if (verdict.action === "ask" && url.origin === seen) {
+        return { action: "allow", reason: "its origin was allowed", rule: null };
+      }
+      asked = verdict.action === "ask";
       return verdict;
     },
     patterns: [url.href],
-    always: [{ action: "webfetch", pattern: `${url.origin}/*` }],
+    always: [{ action: "webfetch", pattern: url.href }],
     metadata: { url: url.href },
   });
   return asked;
@@ -114,7 +115,7 @@ async function permitPrivate(
   if (!addresses.some(({ address }) => isPrivateAddress(address))) return;
   await context.permit({
     action: "private_address",
-    judge: (law) => judgePrivate(law, url),
+    judge: (policy) => judgePrivate(policy, url),
     patterns: [url.host],
     always: [{ action: "private_address", pattern: url.host }],
     metadata: { url: url.href },
@@ -122,16 +123,17 @@ async function permitPrivate(
 }
 
 /** A rule for the host, or a webfetch rule that spells the host out, opens it; a general one does not. */
-function judgePrivate(law: Law, url: URL): Verdict {
-  const verdict = judge(law, { actions: ["private_address"], subject: url.host });
-  if (verdict.effect !== "deny") return verdict;
-  const named = law.rules.findLast(
-    ({ action, pattern }) =>
-      action === "webfetch" && pattern.includes(`//${url.host}`) && matchesPattern({ pattern, text: url.href }),
+function judgePrivate(policy: Policy, url: URL): Verdict {
+  const verdict = judge(policy, { names: ["private_address"], texts: [url.host] });
+  if (verdict.action !== "deny") return verdict;
+  const named = policy.rules.findLast(
+    ({ permission, pattern }) =>
+      permission === "webfetch" && pattern.includes(`//${url.host}`) && matchesPattern({ pattern, text: url.href }),
   );
-  const forbidden = law.rules.some(({ action }) => action === "private_address");
-  if (named?.effect === "allow" && !forbidden) return { effect: "allow", because: "a rule names the host" };
-  return { effect: "deny", because: "private addresses are refused unless a rule for private_address allows them" };
+  const forbidden = policy.rules.some(({ permission }) => permission === "private_address");
+  if (named?.action === "allow" && !forbidden) return { action: "allow", reason: "a rule names the host", rule: named };
+  const reason = "private addresses are refused unless a rule for private_address allows them";
+  return { action: "deny", reason, rule: null };
 }
 
 async function readBody(response: IncomingMessage, signal: AbortSignal): Promise<string> {

@@ -91,13 +91,14 @@ describe("a person is asked", () => {
     expect(of(events, "question.resolved").map(({ data }) => data.status)).toEqual(["rejected"]);
   });
 
-  test("always: the same kind of command is not asked about again, in this turn and after", async () => {
+  test("always: the same command is not asked about again, in this turn and after, and another one is", async () => {
     const house: House = await openHouse(
       [
         answer(call("bash", { command: "touch one" })),
-        answer(call("bash", { command: "touch two" })),
+        answer(call("bash", { command: "touch one && echo" })),
+        answer(call("bash", { command: "touch one" })),
         answer(text("ok")),
-        answer(call("bash", { command: "touch three" })),
+        answer(call("bash", { command: "touch one" })),
         answer(text("ok")),
       ],
       { mode: "default" },
@@ -106,13 +107,16 @@ describe("a person is asked", () => {
       "go",
       replying(() => house, "always"),
     );
-    expect(of(events, "permission.requested")).toHaveLength(1);
+    expect(of(events, "permission.requested").map(({ data }) => data.metadata.patterns)).toEqual([
+      ["touch one"],
+      ["touch one && echo"],
+    ]);
     const more = await house.turn(
       "again",
       replying(() => house, "reject"),
     );
     expect(of(more, "permission.requested")).toEqual([]);
-    expect(existsSync(join(house.directory, "three"))).toBe(true);
+    expect(existsSync(join(house.directory, "one"))).toBe(true);
   });
 
   test("always for a command with a glob in it is not taken for a pattern", async () => {
@@ -129,7 +133,7 @@ describe("a person is asked", () => {
       replying(() => house, "always"),
     );
     expect(of(events, "permission.requested").map(({ data }) => data.metadata.always)).toEqual([
-      [],
+      [{ action: "bash", pattern: "echo *" }],
       [{ action: "bash", pattern: "echo > made" }],
     ]);
   });

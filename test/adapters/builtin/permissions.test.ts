@@ -1,18 +1,18 @@
 /** Who may do what: patterns, rules, modes and shell commands. */
 import { describe, expect, test } from "vitest";
-import { readCommandLine } from "../../../src/builtin/permission/command-line.ts";
 import {
-  type Effect,
   judge,
   judgeCommand,
-  type Law,
   type PermissionConfig,
+  type Policy,
   readRules,
-} from "../../../src/builtin/permission/permissions.ts";
+} from "../../../src/builtin/permissions.ts";
 import { matchesPattern } from "../../../src/permissions/wildcard.ts";
 import type { PermissionMode } from "../../../src/protocol/events.ts";
+import { inspectAction } from "../../../src/runtime/inspect-action.ts";
+import { temporaryFolder } from "../../support/folders.ts";
 
-const law = (config: PermissionConfig = {}, mode: PermissionMode = "default"): Law => ({
+const policy = (config: PermissionConfig = {}, mode: PermissionMode = "default"): Policy => ({
   mode,
   rules: readRules(config),
   remembered: [],
@@ -46,10 +46,10 @@ describe("patterns", () => {
 });
 
 describe("modes", () => {
-  const effects = (mode: PermissionMode, config: PermissionConfig = {}): Record<string, Effect> =>
+  const effects = (mode: PermissionMode, config: PermissionConfig = {}): Record<string, string> =>
     Object.fromEntries(
       ["read", "glob", "grep", "list", "todowrite", "todoread", "question", "edit", "bash", "webfetch", "task"].map(
-        (action) => [action, judge(law(config, mode), { actions: [action], subject: "x" }).effect],
+        (action) => [action, judge(policy(config, mode), { names: [action], texts: ["x"] }).action],
       ),
     );
   const quiet = { read: "allow", glob: "allow", grep: "allow", list: "allow" };
@@ -74,17 +74,17 @@ describe("modes", () => {
     expect(effects("bypass", { webfetch: "deny" }).webfetch).toBe("deny");
   });
   test("places and repetitions must be named: a rule for * is about tools", () => {
-    const open = law({ "*": "allow" });
-    expect(judge(open, { actions: ["bash"], subject: "ls" }).effect).toBe("allow");
-    expect(judge(open, { actions: ["external_directory"], subject: "/etc" }).effect).toBe("ask");
-    expect(judge(open, { actions: ["doom_loop"], subject: "read" }).effect).toBe("ask");
-    expect(judge(open, { actions: ["private_address"], subject: "127.0.0.1" }).effect).toBe("deny");
+    const open = policy({ "*": "allow" });
+    expect(judge(open, { names: ["bash"], texts: ["ls"] }).action).toBe("allow");
+    expect(judge(open, { names: ["external_directory"], texts: ["/etc"] }).action).toBe("ask");
+    expect(judge(open, { names: ["doom_loop"], texts: ["read"] }).action).toBe("ask");
+    expect(judge(open, { names: ["private_address"], texts: ["127.0.0.1"] }).action).toBe("deny");
   });
 });
 
 describe("rules", () => {
   const edit = (config: PermissionConfig, subject: string, tool = "edit") =>
-    judge(law(config), { actions: tool === "edit" ? ["edit"] : ["edit", tool], subject }).effect;
+    judge(policy(config), { names: tool === "edit" ? ["edit"] : ["edit", tool], texts: [subject] }).action;
 
   test("the last rule that matches wins", () => {
     const config = { edit: { "*": "allow", "secret/*": "deny", "secret/open/*": "ask" } } as const;
@@ -97,17 +97,23 @@ describe("rules", () => {
     expect(edit({ write: "deny", edit: "allow" }, "a", "write")).toBe("deny");
     expect(edit({ write: "deny", edit: "allow" }, "a", "multiedit")).toBe("allow");
   });
-  test("what was allowed for the session is allowed, but not against a rule that forbids it", () => {
-    const remembered = [{ action: "bash", pattern: "npm test *" }];
-    expect(judgeCommand({ ...law(), remembered }, "npm test -- -t x").effect).toBe("allow");
-    expect(judgeCommand({ ...law(), remembered }, "npm publish").effect).toBe("ask");
-    expect(judgeCommand({ ...law({ bash: { "npm test*": "deny" } }), remembered }, "npm test").effect).toBe("deny");
+  test("what was allowed for the session is allowed, but not against a rule that forbids it", async () => {
+    const remembered = [{ permission: "bash", match: "prefix", pattern: "npm test" }] as const;
+    expect(await effect("npm test -- -t x", { ...policy(), remembered })).toBe("allow");
+    expect(await effect("npm publish", { ...policy(), remembered })).toBe("ask");
+    expect(await effect("npm test", { ...policy({ bash: { "npm test*": "deny" } }), remembered })).toBe("deny");
   });
 });
 
+async function effect(command: string, given: Policy): Promise<string> {
+  const directory = temporaryFolder();
+  const inspection = await inspectAction({ kind: "command", command }, directory);
+  return judgeCommand(given, { command, inspection, directory }).action;
+}
+
 describe("shell commands", () => {
   const config: PermissionConfig = { bash: { "*": "ask", "git status*": "allow", "ls*": "allow", "rm *": "deny" } };
-  const effect = (command: string, given: PermissionConfig = config) => judgeCommand(law(given), command).effect;
+  const verdict = (command: string, given: PermissionConfig = config) => effect(command, policy(given));
 
   test.each([
     "git status",
@@ -118,7 +124,10 @@ describe("shell commands", () => {
     "'git' status",
     'git "status"',
     "git status 'a; rm b'",
-  ])("allowed: %s", (command) => expect(effect(command)).toBe("allow"));
+    "(git status)",
+    "{ git status; }",
+    "! git status",
+  ])("allowed: %s", async (command) => expect(await verdict(command)).toBe("allow"));
 
   test.each([
     "git status; curl evil.example",
@@ -137,8 +146,6 @@ describe("shell commands", () => {
     "LD_PRELOAD=./evil.so git status",
     "env git status",
     "git status\\\nmake",
-    "(git status)",
-    "{ git status; }",
     "if git status; then make; fi",
     "eval git status",
     "bash -c 'git status'",
@@ -151,12 +158,13 @@ describe("shell commands", () => {
     "",
     "   ",
     "g\\it status",
-    "! git status",
     "xargs ls",
     "/tmp/git status",
     "git\tstatus;make",
     "git status \r make",
-  ])("not allowed by a rule for another command: %j", (command) => expect(effect(command)).not.toBe("allow"));
+  ])("not allowed by a rule for another command: %j", async (command) =>
+    expect(await verdict(command)).not.toBe("allow"),
+  );
 
   test.each([
     "rm -rf x",
@@ -168,22 +176,18 @@ describe("shell commands", () => {
     "ls & rm x",
     "ls\nrm x",
     "ls $(true); rm x",
-  ])("denied: %s", (command) => expect(effect(command)).toBe("deny"));
+  ])("denied: %s", async (command) => expect(await verdict(command)).toBe("deny"));
 
-  test("all commands allowed, and nothing forbidden: also what cannot be taken apart", () => {
-    expect(effect("for f in *; do echo $f; done", { bash: "allow" })).toBe("allow");
-  });
-  test("all commands allowed but some: what cannot be taken apart is asked about, because it could hide one", () => {
+  test("all commands allowed: what is not understood is still asked about, because it could hide anything", async () => {
     const mostly: PermissionConfig = { bash: { "*": "allow", "rm *": "deny" } };
-    expect(effect("ls -l", mostly)).toBe("allow");
-    expect(effect("$(echo rm) -rf x", mostly)).toBe("ask");
-    expect(effect("rm -rf $HOME", mostly)).toBe("deny");
+    expect(await verdict("for f in *; do echo $f; done", { bash: "allow" })).toBe("ask");
+    expect(await verdict("ls -l", mostly)).toBe("allow");
+    expect(await verdict("$(echo rm) -rf x", mostly)).toBe("ask");
+    expect(await verdict("rm -rf $HOME", mostly)).toBe("deny");
   });
-  test("words are read as the shell reads them", () => {
-    expect(readCommandLine(`echo "a b" 'c;d' e`)).toEqual({
-      commands: ["echo a b c;d e"],
-      words: ["echo", "a b", "c;d", "e"],
-      opaque: false,
-    });
+  test("bypass mode runs what is not understood, but not what a rule denies", async () => {
+    const bypass = policy({ bash: { "rm *": "deny" } }, "bypass");
+    expect(await effect("for f in *; do echo $f; done", bypass)).toBe("allow");
+    expect(await effect("for f in *; do rm $f; done", bypass)).toBe("deny");
   });
 });

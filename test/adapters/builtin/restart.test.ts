@@ -84,7 +84,7 @@ test("a daemon that is stopped and started: conversation, permissions, todos and
   await first.close();
 
   const second = await openHouse(
-    [answer(call("bash", { command: "echo two" }), call("todoread", {})), answer(text("Second."))],
+    [answer(call("bash", { command: "echo one" }), call("todoread", {})), answer(text("Second."))],
     { store, directory, mode: "default" },
   );
   const events = await second.turn("go on");
