@@ -1,17 +1,10 @@
 /** The questions on the screen. Loaded only when an agent asks something and a person is there. */
 
 import { isCancel, multiselect, select, selectKey, text } from "@clack/prompts";
+import { allowedFromNowOn, canRemember, scopesOf } from "../core/approval-words.ts";
 import { defined } from "../core/defined.ts";
 import { visible } from "../core/visible.ts";
-import {
-  type ApprovalRequest,
-  allowedFromNowOn,
-  approvalLines,
-  clean,
-  oneLine,
-  paintFor,
-  scopesOf,
-} from "../projections/text/index.ts";
+import { type ApprovalRequest, approvalLines, clean, oneLine, paintFor } from "../projections/text/index.ts";
 import type { PermissionAnswer } from "../protocol/commands.ts";
 import type { Permission, Question, QuestionRequest } from "../protocol/events.ts";
 
@@ -71,7 +64,7 @@ function choicesFor(permission: Permission): readonly Choice[] {
     { value: "n", label: "No", hint: "or Enter", answer: { reply: "reject" } },
     { value: "y", label: "Yes, this time", answer: { reply: "once" } },
   ];
-  if (permission.metadata.patterns.length === 0) return once;
+  if (!canRemember(permission.metadata)) return once;
   const exact = oneLine(allowedFromNowOn(permission), { width: ALWAYS_WIDTH });
   const scopes = scopesOf(permission).slice(0, MAX_SCOPES);
   return [

@@ -4,8 +4,8 @@ import { type Breach, budgetScopes, findBreach, isUnlimited, limitsOf, timeLeft 
 import { defined } from "./defined.ts";
 import { finishOf } from "./finish.ts";
 import type { SessionInput } from "./input.ts";
-import { isToolAtWork, isWaiting, stopTurn } from "./lifecycle.ts";
-import type { MachineOutput, MachineState, Turn } from "./machine-state.ts";
+import { isToolAtWork, stopTurn } from "./lifecycle.ts";
+import { isWaiting, type MachineOutput, type MachineState, type Turn } from "./machine-state.ts";
 import type { Report } from "./report.ts";
 
 /** What may have changed what was used, or shows that the agent goes on. */

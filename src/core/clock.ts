@@ -6,13 +6,12 @@ import {
   finishStopped,
   finishTurn,
   isToolAtWork,
-  isWaiting,
   runQueue,
   sendCommand,
   showState,
   stopAgent,
 } from "./lifecycle.ts";
-import type { MachineOutput, MachineState, Turn } from "./machine-state.ts";
+import { isWaiting, type MachineOutput, type MachineState, type Turn } from "./machine-state.ts";
 import { onInspected } from "./reports.ts";
 import { expireRequest } from "./requests.ts";
 

@@ -184,9 +184,6 @@ function waitsForPerson(state: MachineState, item: OpenItem): boolean {
   return false;
 }
 
-/** Whether a request is open, or is about to be shown. */
-export const isWaiting = (state: MachineState): boolean => state.requests.size > 0 || state.held.size > 0;
-
 /** Emits what the turn is doing, when that changed; `again`: the next of several retries. */
 export function showState(state: MachineState, out: MachineOutput[], { again }: { again: boolean } = once): void {
   const { turn } = state;

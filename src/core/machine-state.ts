@@ -237,6 +237,9 @@ export interface MachineState {
   readonly governor: GovernorState;
 }
 
+/** Whether a request is open, or is about to be shown. */
+export const isWaiting = (state: MachineState): boolean => state.requests.size > 0 || state.held.size > 0;
+
 export const noUsage = (): UsageTotal => ({ tokens: noTokens(), cost_usd: null, priced: "none" });
 
 /** Whose word an event is. */

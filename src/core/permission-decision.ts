@@ -63,8 +63,11 @@ function namesOf({ action, tool, requested }: PermissionReport): readonly string
 const placed: ReadonlySet<string> = new Set(["external_directory", "private_address", "doom_loop"]);
 
 /** Whether this is an ordinary edit inside the folder of a session that accepts edits. Symlinks were followed. */
-function isAcceptedEdit(state: MachineState, { report: { requested }, inspection }: Inspected): boolean {
+function isAcceptedEdit(state: MachineState, { report, inspection }: Inspected): boolean {
+  const { requested, byHost = false } = report;
   if (state.known.get("permission_mode") !== "acceptEdits" || inspection?.opaque !== null) return false;
+  // A program of the folder could exchange a link while the agent writes.
+  if (state.known.get("trusted") === false && !byHost) return false;
   if (requested.kind !== "paths" || requested.access !== "write" || inspection.paths.length === 0) return false;
   return inspection.paths.every(({ inside, runsCode }) => inside && !runsCode);
 }

@@ -121,6 +121,8 @@ export interface PermissionReport {
   readonly input: unknown;
   /** The real action, from the tool's input. Rules and remembered answers are matched with it. */
   readonly requested: RequestedAction;
+  /** Whether Franca itself does it for the agent: then a symlink cannot change between the decision and the action. */
+  readonly byHost?: boolean | undefined;
   readonly metadata?: Readonly<Record<string, unknown>> | undefined;
 }
 

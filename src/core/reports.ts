@@ -13,7 +13,6 @@ import {
   holdsEnd,
   isBackground,
   isToolAtWork,
-  isWaiting,
   nameOf,
   reportError,
   sayUnsaid,
@@ -22,7 +21,7 @@ import {
   settle,
   showState,
 } from "./lifecycle.ts";
-import { asReported, emit, type MachineOutput, type MachineState, made } from "./machine-state.ts";
+import { asReported, emit, isWaiting, type MachineOutput, type MachineState, made } from "./machine-state.ts";
 import type {
   BeginReport,
   CloseReport,

@@ -108,7 +108,7 @@ function showPermission(state: MachineState, out: MachineOutput[], { held, inspe
   const { report, line } = held;
   const { key, action, tool, call_id, input, requested } = report;
   const scopes = scopesOf(state, inspected);
-  const isKept = scopes.exact !== null || inspected.inspection === null;
+  const isKept = scopes.exact !== null || state.recorded;
   const data: Permission = {
     permission_id: permissionId(state.session, state.permissions),
     action,
@@ -118,8 +118,9 @@ function showPermission(state: MachineState, out: MachineOutput[], { held, inspe
       tool,
       call_id,
       input,
-      patterns: isKept ? patternsOf(inspected) : [],
+      patterns: patternsOf(inspected),
       scopes: scopes.broader.map(({ pattern }) => pattern),
+      ...(isKept ? {} : { every_time: true }),
       ...(requested.kind === "command" ? defined({ directory: requested.directory }) : {}),
       deadline: timeText(deadline),
     },

@@ -156,13 +156,9 @@ export function stepMachine(state: MachineState, input: MachineInput): readonly 
     case "restarted":
       onRestarted(state, out);
       break;
-    case "proposals": {
-      const { turn } = state;
-      // An answer that comes too late, or for a turn that is over, changes nothing.
-      if (turn?.id === input.turn_id && turn.settleBy !== null)
-        conclude(state, out, { turn, proposals: input.proposals });
+    case "proposals":
+      onProposals(state, out, input);
       break;
-    }
     case "inspected":
       if (!state.ended) onInspected(state, out, input);
       break;
@@ -194,6 +190,16 @@ export function stepMachine(state: MachineState, input: MachineInput): readonly 
       return unreachable(input);
   }
   return out;
+}
+
+/** An answer that comes too late, or for a turn that is over, changes nothing. */
+function onProposals(
+  state: MachineState,
+  out: MachineOutput[],
+  { turn_id, proposals }: Extract<MachineInput, { type: "proposals" }>,
+): void {
+  const { turn } = state;
+  if (turn?.id === turn_id && turn.settleBy !== null) conclude(state, out, { turn, proposals });
 }
 
 function onNotice(state: MachineState, out: MachineOutput[], notice: Extract<MachineInput, { type: "notice" }>): void {

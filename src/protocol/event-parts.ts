@@ -155,6 +155,8 @@ export const Permission = z.object({
     input: z.unknown(),
     /** What an `always` without a scope allows: exactly this command, these files, this address or this tool. */
     patterns: z.array(z.string()).readonly(),
+    /** The action cannot be remembered: `always` allows it only this time. */
+    every_time: z.boolean().optional(),
     /** Broader patterns that an `always` may name as its scope. Events of older versions have none. */
     scopes: z.array(z.string()).readonly().optional(),
     /** The broader pattern that the user chose with `always`. */

@@ -3,6 +3,7 @@
  * and Space allow nothing unless a button has the focus; a new card does not take the focus.
  */
 import { useSignal } from "@preact/signals";
+import { canRemember } from "../../src/core/approval-words.ts";
 import { type Approval, approvalOf } from "../../src/projections/text/approval.ts";
 import { commandLines } from "../model/command.ts";
 import type { Conversation } from "../model/conversation-state.ts";
@@ -183,24 +184,12 @@ function Answers({
           <button type="button" class="btn primary" data-reply="once" disabled={isOff} onClick={() => reply("once")}>
             Allow once <kbd>A</kbd>
           </button>
-          {entry.request.metadata.patterns.length > 0 && (
+          {canRemember(entry.request.metadata) && (
             <button type="button" class="btn" data-reply="always" disabled={isOff} onClick={() => reply("always")}>
               Always <kbd>⇧A</kbd>
             </button>
           )}
-          {approval.scopes.map(({ scope, always }, index) => (
-            <button
-              key={scope}
-              type="button"
-              class="btn"
-              data-reply="scope"
-              title={exactText(`Always: ${always}`)}
-              disabled={isOff}
-              onClick={() => reply("always", { scope })}
-            >
-              Always {index + 1}
-            </button>
-          ))}
+          <ScopeButtons approval={approval} isOff={isOff} reply={reply} />
           <span class="grow" />
           <button
             type="button"
@@ -222,6 +211,33 @@ function Answers({
         {whyOff({ isOff, isSending })}
       </p>
     </footer>
+  );
+}
+
+interface ScopeProps {
+  readonly approval: Approval;
+  readonly isOff: boolean;
+  readonly reply: Reply;
+}
+
+/** One button for each broader scope; the card's facts show them in full under the same numbers. */
+function ScopeButtons({ approval, isOff, reply }: ScopeProps) {
+  return (
+    <>
+      {approval.scopes.map(({ scope, always }, index) => (
+        <button
+          key={scope}
+          type="button"
+          class="btn"
+          data-reply="scope"
+          title={exactText(`Always: ${always}`)}
+          disabled={isOff}
+          onClick={() => reply("always", { scope })}
+        >
+          Always {index + 1}
+        </button>
+      ))}
+    </>
   );
 }
 

@@ -180,6 +180,7 @@ function ask(
     call_id: null,
     input,
     requested,
+    byHost: true,
   };
   return [report];
 }

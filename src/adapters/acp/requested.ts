@@ -1,7 +1,6 @@
 /**
  * The action behind a permission request of an ACP agent: from the arguments of the tool call, its diffs and its
- * locations. A title is written for people and can leave out anything, so an agent that sends nothing else does not
- * tell what it wants to do.
+ * locations. A title is written for people and can leave out anything, so it is never used.
  */
 import { joinWords, wrappedScript } from "../../core/shell-words.ts";
 import { isString, type Shape, shapeOf } from "../../dialects/shape.ts";

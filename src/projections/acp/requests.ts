@@ -1,8 +1,6 @@
 /** What a person is asked, as requests to an ACP client. */
+import { allowedFromNowOn, canRemember, scopesOf, subjectOf } from "../../core/approval-words.ts";
 import type { Permission, Question, QuestionRequest } from "../../protocol/events.ts";
-import { allowedFromNowOn, scopesOf } from "../text/approval.ts";
-import { subjectOf } from "../text/requests.ts";
-import { oneLine } from "../text/style.ts";
 import type { Request } from "./lines.ts";
 import type { State } from "./state.ts";
 
@@ -39,10 +37,11 @@ export function permissionRequest(state: State, { session, data }: { session: st
 
 /** Where nothing can be remembered, "always" is not offered. A scope is part of the option's id, and shown in full. */
 function alwaysOptions(data: Permission) {
-  if (data.metadata.patterns.length === 0) return [];
-  const exact = `Always: ${oneLine(allowedFromNowOn(data), { width: OPTION_WIDTH })}`;
+  if (!canRemember(data.metadata)) return [];
+  const words = allowedFromNowOn(data);
+  const exact = words.length > OPTION_WIDTH ? `${words.slice(0, OPTION_WIDTH)}…` : words;
   return [
-    { optionId: ALWAYS, name: exact, kind: "allow_always" },
+    { optionId: ALWAYS, name: `Always: ${exact}`, kind: "allow_always" },
     ...scopesOf(data).map(({ scope, always }) => ({
       optionId: `${ALWAYS} ${scope}`,
       name: `Always: ${always}`,

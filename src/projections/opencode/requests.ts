@@ -1,5 +1,6 @@
 /** Permissions and questions, with the ids and the fields that OpenCode's dialogs need. */
 
+import { canRemember } from "../../core/approval-words.ts";
 import { defined } from "../../core/defined.ts";
 import { unifiedDiff } from "../../core/diff.ts";
 import type { OpenCodePermissionReply, OpenCodeQuestionInfo } from "../../dialects/opencode.ts";
@@ -10,7 +11,8 @@ import { firstText, recordOf, toolInput, toolName } from "./tools.ts";
 
 export function askPermission(rendering: Rendering, { data }: EventOf<"permission.requested">): void {
   const { state } = rendering;
-  const { tool, call_id: call, input, patterns, deadline: _, ...more } = data.metadata;
+  const { tool, call_id: call, input, patterns, scopes = [], deadline: _, ...rest } = data.metadata;
+  const more = scopes.length === 0 ? rest : { ...rest, scopes };
   const entry = call === null ? undefined : state.tools.get(call);
   const sessionID = entry?.session ?? rootOf(rendering).id;
   const id = makeId(rendering, "per", data.permission_id);
@@ -25,7 +27,7 @@ export function askPermission(rendering: Rendering, { data }: EventOf<"permissio
       // The dialog shows them, also where nothing can be remembered.
       patterns: patterns.length === 0 ? [stringOf(more.title) ?? tool ?? data.action] : patterns,
       metadata: Object.assign({}, more, describedInput({ tool: tool ?? data.action, input })),
-      always: patterns,
+      always: canRemember(data.metadata) ? patterns : [],
       ...toolOf(entry),
     },
   });

@@ -1,12 +1,13 @@
 /**
  * Universal → Takopi: `started`, actions, `completed`. One run is one turn, and `completed` is always its last line.
  */
+
+import { subjectOf } from "../../core/approval-words.ts";
 import { budgetWords } from "../../core/budget-words.ts";
 import { type Fold, unreachable } from "../../core/fold.ts";
 import type { TakopiEvent } from "../../dialects/takopi.ts";
 import type { EventOf, UniversalEvent } from "../../protocol/events.ts";
 import type { ContentPart, Item, ToolCallPart } from "../../protocol/items.ts";
-import { subjectOf } from "../text/requests.ts";
 import { beginAction, clip, emitNote, endAction, kindOf, leaveActions } from "./actions.ts";
 import { answerOf, engineOf, problemOf } from "./answer.ts";
 import { announce, announceAs, tokenOf } from "./lines.ts";

@@ -1,8 +1,9 @@
 /** What a person sees before saying yes: the whole command or change, where it happens, and what "always" allows. */
 
+import { allowedFromNowOn, type OfferedScope, scopesOf } from "../../core/approval-words.ts";
 import { commandIn } from "../../core/command.ts";
 import { unifiedDiff } from "../../core/diff.ts";
-import { visible } from "../../core/visible.ts";
+import { labelled, visible } from "../../core/visible.ts";
 import { isShape, isString, type Shape, shapeOf } from "../../dialects/shape.ts";
 import type { Permission } from "../../protocol/events.ts";
 import type { Paint } from "./style.ts";
@@ -27,11 +28,6 @@ export interface Approval {
   readonly always: string;
   /** Broader scopes that "always" may have instead, in words. */
   readonly scopes: readonly OfferedScope[];
-}
-
-export interface OfferedScope {
-  readonly scope: string;
-  readonly always: string;
 }
 
 interface Field {
@@ -94,6 +90,7 @@ const wordsIn = (fields: Shape): string[] =>
 const OWN_FIELDS: readonly string[] = [
   "call_id",
   "deadline",
+  "every_time",
   "input",
   "patterns",
   "remembered",
@@ -101,9 +98,6 @@ const OWN_FIELDS: readonly string[] = [
   "scopes",
   "tool",
 ];
-
-/** On one line, with line breaks as visible as the rest: a field cannot pass for the next one. */
-const labelled = (text: string): string => visible(text).replaceAll("\n", "\\n");
 
 function commandLines(command: string, paint: Paint): string[] {
   const [first = "", ...more] = visible(command).split("\n");
@@ -215,49 +209,3 @@ function codexDiffs(changes: Shape | readonly unknown[]): string[] {
     return [head, ...others, text?.text ?? ""].join("\n");
   });
 }
-
-export const scopesOf = (permission: Permission): readonly OfferedScope[] =>
-  (permission.metadata.scopes ?? []).map((scope) => ({ scope, always: allowedFromNowOn(permission, scope) }));
-
-/** What "always" allows, in words: the exact action, or the broader scope that the user chose. */
-export function allowedFromNowOn({ action, metadata }: Permission, scope?: string): string {
-  const { patterns, tool } = metadata;
-  if (scope !== undefined) return `${scopeWords(action, scope)}, in this session`;
-  if (patterns.length === 0) return "nothing more than this time";
-  const isTool = !subjects.has(action) && patterns.every((pattern) => pattern === tool || pattern === action);
-  const words = isTool ? [`every use of ${quoted(patterns[0] ?? "")}`] : patterns.map((one) => exactWords(action, one));
-  return `${[...new Set(words)].join(", and ")}, in this session`;
-}
-
-const quoted = (text: string): string => `\`${labelled(text)}\``;
-
-const exactWords = (action: string, pattern: string): string =>
-  `${subjects.get(action)?.exactly ?? labelled(action)} ${quoted(pattern)}`;
-
-function scopeWords(action: string, pattern: string): string {
-  const subject = subjects.get(action);
-  if (subject === undefined) return `${labelled(action)} matching ${quoted(pattern)}`;
-  return `${subject.many} ${subject.matching ?? "matching"} ${quoted(pattern)}`;
-}
-
-interface Subject {
-  readonly many: string;
-  readonly exactly: string;
-  readonly matching?: string;
-}
-
-const commands: Subject = { many: "commands", exactly: "exactly the command" };
-const edits: Subject = { many: "edits", exactly: "edits of", matching: "of files matching" };
-
-const subjects: ReadonlyMap<string, Subject> = new Map([
-  ["bash", commands],
-  ["shell", commands],
-  ["execute", commands],
-  ["edit", edits],
-  ["apply_patch", edits],
-  ["read", { many: "reads", exactly: "reads of", matching: "of files matching" }],
-  ["webfetch", { many: "requests", exactly: "requests to", matching: "to addresses matching" }],
-  ["network", { many: "network access", exactly: "network access to", matching: "to" }],
-  ["external_directory", { many: "paths", exactly: "the path" }],
-  ["permissions", { many: "permissions", exactly: "access to" }],
-]);

@@ -1,8 +1,8 @@
 /** Permissions and questions as lines of the record: what was asked for, and what was answered. */
+import { allowedFromNowOn, subjectOf } from "../../core/approval-words.ts";
 import { commandIn } from "../../core/command.ts";
 import { visible } from "../../core/visible.ts";
 import type { Permission, QuestionRequest } from "../../protocol/events.ts";
-import { allowedFromNowOn } from "./approval.ts";
 import { clean, excerpt, oneLine, type Paint } from "./style.ts";
 
 const DETAIL_WIDTH = 160;
@@ -13,13 +13,6 @@ export function permissionLine({ action, metadata }: Permission): string {
   const what = command === undefined ? subject : excerpt(command);
   const tool = metadata.tool === null || metadata.tool === action ? "" : ` (${metadata.tool})`;
   return `${visible(action)}${visible(tool)}${what === "" ? "" : `: ${what.replaceAll("\n", "\n  ")}`}`;
-}
-
-/** What a request is about: its files or address, else its title. The name of the tool is not repeated. */
-export function subjectOf({ action, metadata }: Pick<Permission, "action" | "metadata">): string {
-  const { patterns, tool, title } = metadata;
-  const named = patterns.filter((pattern) => pattern !== action && pattern !== tool);
-  return named.length === 0 && typeof title === "string" && title !== tool ? title : named.join(", ");
 }
 
 export function resolution(permission: Permission, paint: Paint): string {

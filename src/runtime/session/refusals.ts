@@ -31,7 +31,7 @@ export function checkMode({ name, modes }: Adapter, mode: string): void {
   throw new ApiError("mode_not_supported", `${name} does not have the mode ${mode}. It has: ${known || "none"}.`);
 }
 
-/** Refuses rules that could not be kept, because the agent acts without asking: a client that gives them relies on them. */
+/** Refuses rules that cannot be kept because the agent acts without asking: a client that gives them relies on them. */
 export function checkRules(
   adapter: Adapter,
   {
