@@ -7,7 +7,7 @@ import type { Inspection } from "../permissions/inspection.ts";
 import { broaderScopes, exactScope, type ScopedAction } from "../permissions/scopes.ts";
 import type { InspectedRequest } from "./input.ts";
 import type { MachineState } from "./machine-state.ts";
-import type { Scopes } from "./remembered.ts";
+import { noScopes, type Scopes } from "./remembered.ts";
 import type { PermissionReport } from "./report.ts";
 
 export interface Inspected {
@@ -98,6 +98,8 @@ function decideUnattended(state: MachineState, inspected: Inspected): Decision {
 }
 
 export function scopesOf(state: MachineState, inspected: Inspected): Scopes {
+  // A rule can lift this bound. One answer does not: the next loop is another one.
+  if (inspected.report.action === "doom_loop") return noScopes;
   const action = scopedAction(state, inspected);
   return { exact: exactScope(action), broader: inspected.inspection === null ? [] : broaderScopes(action) };
 }
@@ -114,7 +116,7 @@ export function patternsOf({ report, inspection }: Inspected): readonly string[]
     case "url":
       return [requested.url];
     case "tool":
-      return namesOf(report).slice(0, 1);
+      return [report.tool ?? report.action];
     case "unknown":
       return [];
   }
