@@ -2,7 +2,13 @@
 import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { judge, judgeCommand, type PermissionConfig, type Policy, readRules } from "../../src/builtin/permissions.ts";
+import {
+  judge,
+  judgeCommand,
+  type PermissionConfig,
+  type Policy,
+  readRules,
+} from "../../src/builtin/permission/policy.ts";
 import { protectedPatterns, protectedWildcards, runsCode } from "../../src/permissions/protected-files.ts";
 import { matchesPattern } from "../../src/permissions/wildcard.ts";
 import type { PermissionMode } from "../../src/protocol/events.ts";

@@ -3,7 +3,7 @@
  * every program that was started and every file that was opened for writing, created, renamed or removed.
  */
 import { execFileSync, spawnSync } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, realpathSync } from "node:fs";
+import { readdirSync, readFileSync, realpathSync } from "node:fs";
 import { basename, dirname, isAbsolute, join, resolve } from "node:path";
 import { expect, test } from "vitest";
 import type { Inspection } from "../../../src/permissions/inspection.ts";
@@ -22,13 +22,12 @@ const harmless = new Set(
 );
 
 const changes =
-  "execve,open,openat,creat,unlink,unlinkat,rename,renameat,renameat2,mkdir,mkdirat,rmdir,link,linkat,symlink," +
+  "execve,chdir,fchdir,open,openat,creat,unlink,unlinkat,rename,renameat,renameat2,mkdir,mkdirat,rmdir,link,linkat,symlink," +
   "symlinkat,truncate,chmod,fchmodat,mknod,mknodat";
 
 function missing(): string | null {
   try {
-    const folder = mkdtempSync("/tmp/franca-strace-");
-    execFileSync("strace", ["-f", "-o", join(folder, "trace"), "true"], { stdio: "ignore" });
+    execFileSync("strace", ["-f", "-o", "/dev/null", "true"], { stdio: "ignore" });
     return null;
   } catch {
     return "strace is not installed or not permitted";
@@ -48,26 +47,38 @@ function run(line: string, { directory }: Fixture): Traced {
     ["-ff", "-y", "-s", "4096", "-e", `trace=${changes}`, "-o", join(folder, "t"), "bash", "-c", line],
     {
       cwd: directory,
-      input: "",
+      // With a socket as its input, bash would run the user's start file.
+      stdio: ["ignore", "ignore", "ignore"],
       timeout: 20_000,
       env: { PATH: process.env.PATH ?? "", HOME: process.env.HOME ?? "" },
     },
   );
-  const calls = readdirSync(folder).flatMap((file) => readFileSync(join(folder, file), "utf8").split("\n"));
-  const done = calls.filter((call) => call.includes("(") && !/= -1 E/.test(call));
-  const started = done.filter((call) => call.startsWith("execve("));
-  const writing = done.filter((call) => !call.startsWith("execve(") && changesAFile(call));
-  return {
-    // The first program is the shell of the line itself.
-    programs: started.map((call) => basename(/"([^"]*)"/.exec(call)?.[1] ?? "")).filter((_, at) => at > 0),
-    written: writing.flatMap((call) => pathsOf(call, directory)),
-  };
+  const files = readdirSync(folder).map((file) => readFileSync(join(folder, file), "utf8").split("\n"));
+  const started = files.flat().filter((call) => call.startsWith("execve(") && succeeded(call));
+  const programs = started.map((call) => basename(/"([^"]*)"/.exec(call)?.[1] ?? ""));
+  // The shell of the line itself.
+  programs.splice(programs.indexOf("bash"), 1);
+  return { programs, written: files.flatMap((calls) => writtenBy(calls, directory)) };
+}
+
+const succeeded = (call: string): boolean => call.includes("(") && !/= -1 E/.test(call);
+
+/** The files that one process changed. Its folder is known from its first call with `AT_FDCWD</folder>`. */
+function writtenBy(calls: readonly string[], directory: string): string[] {
+  let folder = calls.map((call) => /AT_FDCWD<([^>]*)>/.exec(call)?.[1]).find((one) => one !== undefined) ?? directory;
+  return calls.filter(succeeded).flatMap((call) => {
+    if (call.startsWith("execve(") || !changesAFile(call)) return [];
+    const paths = call.startsWith("fchdir(") ? [/<([^>]*)>/.exec(call)?.[1] ?? folder] : pathsOf(call, folder);
+    if (!/^f?chdir\(/.test(call)) return paths;
+    folder = paths[0] ?? folder;
+    return [];
+  });
 }
 
 const changesAFile = (call: string): boolean =>
   !/^open(at)?\(/.test(call) || /O_WRONLY|O_RDWR|O_CREAT|O_TRUNC|O_APPEND/.test(call);
 
-/** `AT_FDCWD</folder>, "name"` of each argument; other names are relative to the folder of the session. */
+/** `AT_FDCWD</folder>, "name"` of each argument; other names are relative to the current folder. */
 const pathsOf = (call: string, directory: string): string[] =>
   [...call.matchAll(/(?:<([^>]*)>, )?"([^"]*)"/g)].map(([, folder = directory, name = ""]) =>
     isAbsolute(name) ? name : resolve(folder, name),
@@ -109,7 +120,8 @@ describeNeeding("commands that rules allow, traced", { missing: missing() }, () 
         ([, rules]) => judgeInspected({ action, inspection, directory }, { rules }).action === "allow",
       );
       const names = inspection.commands.map(({ text }) => basename(text.split(" ")[0] ?? ""));
-      if (!isAllowed || !names.every((name) => harmless.has(name))) continue;
+      // A login shell also runs the start files of the user, which no rule is about.
+      if (!isAllowed || line.startsWith("bash -lc") || !names.every((name) => harmless.has(name))) continue;
       const { programs, written } = run(command, fixture);
       expect([line, programs.filter((name) => !names.includes(name))]).toEqual([line, []]);
       const unnamed = written.filter((path) => !isOfShell(path) && !isNamed(path, inspection));
