@@ -2,7 +2,7 @@
 import { defined } from "../core/defined.ts";
 import type { BuiltinFile } from "../dialects/builtin.ts";
 import type { ToolAnswer } from "./conversation.ts";
-import { judge } from "./permissions.ts";
+import { judge } from "./permission/policy.ts";
 import type { SessionContext } from "./session-context.ts";
 import type { ModelCall } from "./step.ts";
 import { findTool } from "./tools/index.ts";

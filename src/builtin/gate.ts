@@ -3,7 +3,7 @@ import { defined } from "../core/defined.ts";
 import type { BuiltinHears, BuiltinQuestion, BuiltinSays } from "../dialects/builtin.ts";
 import type { RememberedScope } from "../permissions/scopes.ts";
 import type { PermissionReply } from "../protocol/commands.ts";
-import type { Policy } from "./permissions.ts";
+import type { Policy } from "./permission/policy.ts";
 import { Denied, type Permit } from "./tools/tool.ts";
 
 type PermissionAnswer = { readonly reply: PermissionReply; readonly message?: string | undefined };

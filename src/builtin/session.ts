@@ -21,7 +21,7 @@ import { type LoadHistory, loadConversation, nativeId } from "./load.ts";
 import { type Ending, type Loop, runLoop } from "./loop.ts";
 import { type McpTools, openMcpTools } from "./mcp/tools.ts";
 import { type OpenModel, openModel } from "./model.ts";
-import { readRules } from "./permissions.ts";
+import { readRules } from "./permission/policy.ts";
 import { chooseModel, type Environment } from "./providers.ts";
 import type { Hooks, SessionContext, World } from "./session-context.ts";
 import type { Speaker } from "./speaker.ts";

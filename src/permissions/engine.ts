@@ -108,7 +108,9 @@ function judgeCommandLine(query: PermissionQuery, command: string): readonly Ver
   // Rules about everything that is not named otherwise also apply to the parts that are not known.
   const whole =
     opaque === null ? [] : [verdictOf(findRule(query.rules, { names: ["bash"], texts: [command] }), command)];
-  return [...verdicts, ...touched, ...whole];
+  // A line without a command, such as a lone redirection, matches no rule.
+  const empty = commands.length === 0 ? [asksAbout("it has no command")] : [];
+  return [...empty, ...verdicts, ...touched, ...whole];
 }
 
 function judgeCommand({ rules, remembered }: PermissionQuery, command: InspectedCommand): Verdict {

@@ -10,18 +10,20 @@ export const protectedPatterns: Readonly<Record<string, readonly string[]>> = {
   git: [".git", ".git/**", ".gitconfig", ".gitmodules", ".config/git/**"],
   hooks: [".husky/**", ".githooks/**", "{.,}lefthook{-local,}.{yml,yaml,toml,json}", ".pre-commit-config.{yml,yaml}"],
   agents: [
-    ".{claude,codex,opencode,gemini,qwen,amp,cursor,windsurf,continue,cline,roo,kiro,copilot,factory,agents}/**",
+    ".{claude,codex,opencode,gemini,qwen,amp,cursor,windsurf,continue,cline,roo,kiro,copilot,factory,agents,pi,kimi,grok,nanocoder,crush,goose,trae,junie,augment}/**",
     ".{claude,mcp}.json",
-    "opencode.{json,jsonc}",
-    ".config/{opencode,amp,franca,goose}/**",
+    "{opencode,tui}.{json,jsonc}",
+    "{agents.config,nanocoder.config,crush}.json",
+    ".config/{opencode,amp,franca,goose,crush,nanocoder}/**",
     "franca.config.{json,js,ts}",
-    ".aider.conf.yml",
+    ".aider.conf.{yml,yaml}",
   ],
   editors: [
-    ".{vscode,idea,zed,fleet,devcontainer,vim}/**",
+    ".{vscode,idea,zed,fleet,devcontainer,vim,helix}/**",
     ".{exrc,vimrc,nvimrc,nvim.lua,emacs,dir-locals.el,dir-locals-2.el}",
     "*.code-workspace",
-    ".config/{nvim,zed,emacs,Code}/**",
+    ".devcontainer.json",
+    ".config/{nvim,zed,emacs,Code,helix}/**",
     ".emacs.d/**",
   ],
   ci: [
@@ -40,7 +42,26 @@ export const protectedPatterns: Readonly<Record<string, readonly string[]>> = {
     ".config/{fish,nushell,environment.d,systemd,autostart}/**",
     "Library/{LaunchAgents,LaunchDaemons}/**",
   ],
-  tools: [".{npmrc,yarnrc,yarnrc.yml,pnpmfile.cjs,mise.toml,tool-versions}", ".cargo/config{,.toml}", ".ssh/**"],
+  // Package managers and build tools that load code named in their settings, or run a copy of themselves.
+  tools: [
+    ".{npmrc,yarnrc,yarnrc.yml,pnpmfile.cjs,mise.toml,tool-versions}",
+    ".cargo/config{,.toml}",
+    ".ssh/**",
+    ".yarn/{releases,plugins,sdks}/**",
+    "bunfig.toml",
+    ".mvn/**",
+    ".{bazelrc,bazeliskrc,mise.local.toml,direnvrc}",
+    ".mise/**",
+    ".config/{mise,direnv}/**",
+    "gradle/wrapper/**",
+    ".gradle/init.d/**",
+  ],
+  // Interpreters, debuggers and database clients that run a file of the folder or the home folder when they start.
+  interpreters: [
+    ".{Rprofile,Renviron,pdbrc,pythonrc,pythonrc.py,irbrc,pryrc,perldb,psqlrc,sqliterc,my.cnf,gdbinit,lldbinit,ghci,iex.exs}",
+    "{sitecustomize,usercustomize}.py",
+    ".ipython/**",
+  ],
 };
 
 /** The same list for agents whose rules know `*` for any characters and nothing else; paths relative to the folder. */

@@ -4,7 +4,7 @@
  */
 import { pathsIn } from "./command-paths.ts";
 import type { InspectedCommand, PathAccess } from "./inspection.ts";
-import { accessOf, type Findings, inspectProgram, isHarmlessAssignment } from "./shell-programs.ts";
+import { accessOf, type Findings, inspectProgram, isHarmlessAssignment, isShell } from "./shell-programs.ts";
 import {
   type Budget,
   deeper,
@@ -100,12 +100,15 @@ const readerOf = ({ budget }: Analysis, { text, parts }: { text: string; parts: 
   at: 0,
   parts,
   heredocs: [],
+  openCases: 0,
   budget,
   readList,
 });
 
 function analyzeParts(analysis: Analysis, parts: readonly SyntaxPart[]): void {
   const outer: Folders[] = [];
+  const commands = parts.flatMap((part) => (part.type === "command" ? [part] : []));
+  if (commands.some(({ words }) => isShell(nameOf(words)))) analyzeInputs(analysis, commands);
   for (const part of parts) {
     switch (part.type) {
       case "command":
@@ -126,6 +129,20 @@ function analyzeParts(analysis: Analysis, parts: readonly SyntaxPart[]): void {
     }
   }
 }
+
+/** Reads what a shell may receive as its input: then rules can deny the commands in it. */
+function analyzeInputs(analysis: Analysis, commands: readonly SyntaxCommand[]): void {
+  const { runScript } = findingsOf(analysis);
+  for (const { words, inputs } of commands) {
+    inputs.forEach(runScript);
+    const [, ...texts] = words.map(({ text }) => text);
+    if (/^(echo|printf)$/.test(nameOf(words))) runScript(texts.join(" "));
+  }
+}
+
+/** The name of the program without its folder, in lower case: some file systems ignore case. */
+const nameOf = ([program]: readonly Word[]): string =>
+  program === undefined ? "" : program.text.slice(program.text.lastIndexOf("/") + 1).toLowerCase();
 
 const unreachable = (part: never): never => {
   throw new Error(`There is no part ${JSON.stringify(part)}.`);
@@ -156,7 +173,7 @@ function analyzeWords(analysis: Analysis, words: readonly Word[]): void {
   if (analysis.commands.length >= MAX_COMMANDS) throw new TooComplex("it has too many commands");
   if (!words.every(({ literal }) => literal)) markUnclear(analysis, "a word is not clear");
   if (program.text === "" || /[\s*?]/.test(program.text)) markUnclear(analysis, "the name of the program is unusual");
-  const name = program.text.slice(program.text.lastIndexOf("/") + 1).toLowerCase();
+  const name = nameOf(words);
   const place = analysis.commands.length;
   const text = words.map((word) => word.text).join(" ");
   const own = name === program.text ? [] : [[name, ...args.map((word) => word.text)].join(" ")];
@@ -247,6 +264,7 @@ function changeFolder(analysis: Analysis, args: readonly Word[]): void {
   const { folders } = analysis;
   const operands = args.filter(({ text }) => !/^(-[PLe@]|--)$/.test(text));
   const [target = "~"] = operands.map(({ text }) => text);
+  addPath(analysis, { written: target, access: "read", certain: true, quoted: false });
   if (operands.length > 1 || target.startsWith("-")) markUnclear(analysis, "it changes to an unknown folder");
   const after = folders.current.map((base) => [...base, target]);
   folders.possible = [...folders.possible, ...after];

@@ -75,7 +75,11 @@ define("eval", (args, { runScript }) => {
   return nothing;
 });
 
-define("sh bash zsh dash ksh ash rbash mksh yash", (args, { markUnclear, runScript }) => {
+const shells = "sh bash zsh dash ksh ash rbash mksh yash";
+
+export const isShell = (name: string): boolean => shells.split(" ").includes(name);
+
+define(shells, (args, { markUnclear, runScript }) => {
   const operand = args.findIndex(({ text }) => !/^[-+]/.test(text));
   const options = args.slice(0, operand < 0 ? args.length : operand).map(({ text }) => text);
   const script = args[operand];
@@ -104,7 +108,7 @@ function defineWrapper(names: string, { flags, values, operands = 0, unclear }: 
     for (let text = args[at]?.text; text?.startsWith("-"); text = args[at]?.text) {
       at += values?.test(text) ? 2 : 1;
       if (text === "--") break;
-      if (!values?.test(text) && !flags?.test(text)) markUnclear(`an option of ${names.split(" ")[0]} is not known`);
+      if (!values?.test(text) && !flags?.test(text)) markUnclear("it has an unknown option before the command it runs");
     }
     runWords(args.slice(at + operands));
     return { spellings: at === 0 ? [] : endsOf(args), runsText: false };
@@ -121,7 +125,7 @@ defineWrapper("timeout gtimeout", {
   operands: 1,
 });
 defineWrapper("exec", { values: /^-a$/, unclear: "it replaces the shell" });
-defineWrapper("coproc", { unclear: "it starts a coprocess" });
+defineWrapper("repeat", { operands: 1, unclear: "it repeats a command" });
 defineWrapper("xargs", {
   flags: /^-[0rtx]+$/,
   values: /^-[InPLsdEa]$/,
@@ -194,6 +198,12 @@ const gitRunOption =
   /^(--exec|-x|--upload-pack|--receive-pack|--extcmd|--open-files-in-pager|--index-filter|--tree-filter)(=|$)/;
 
 // Builtins that evaluate array subscripts in their arguments, and with them substitutions in quotes.
+define("[[", (args, { markUnclear, expandText }) => {
+  markUnclear("it uses the shell keyword [[");
+  for (const { text } of args) expandText(text);
+  return nothing;
+});
+
 define("test [ printf", (args, { markUnclear, expandText }) => {
   for (const { text } of args) {
     if (/\w\[|\$\(|`|\$\{|\$\[/.test(text)) markUnclear("an argument can be evaluated as an array subscript");
@@ -223,12 +233,14 @@ define("sed gsed", (args) => {
 
 // Programs that run a command or a text of their arguments in a way that is not parsed.
 define(
-  "awk gawk mawk nawk ssh watch parallel script su runuser pkexec flock strace ltrace perf entr chroot unshare nsenter " +
-    "systemd-run at batch crontab tmux screen docker podman kubectl npx pnpx bunx uvx make gmake vim vi nvim ex ed " +
+  "ssh watch parallel script su runuser pkexec flock strace ltrace perf entr chroot unshare nsenter " +
+    "systemd-run at batch crontab tmux screen docker podman kubectl npx pnpx bunx uvx vim vi nvim ex ed " +
     "emacs gdb lldb bwrap firejail xvfb-run dbus-run-session prlimit numactl setarch unbuffer caffeinate socat nc ncat " +
     "ld.so qemu-x86_64 start-stop-daemon rlwrap hyperfine fakeroot proot torsocks proxychains",
-  (args) => ({ spellings: endsOf(args), runsText: true }),
+  (args) => ({ spellings: endsOf(args), runsText: args.some(({ text }) => /[\s;|&$`(!]/.test(text)) }),
 );
+
+define("awk gawk mawk nawk", () => ({ spellings: [], runsText: true }));
 
 const readers: ReadonlySet<string> = new Set(
   "cat head tail wc ls grep egrep fgrep rg stat du df diff cmp cut nl od hexdump strings md5sum sha1sum sha256sum cksum test [ echo printf pwd dirname basename realpath readlink cd tree tac rev comm join paste fold expand true false which type date id whoami uname seq sleep".split(

@@ -15,6 +15,8 @@ export interface SyntaxCommand {
   readonly words: Word[];
   readonly assignments: Word[];
   readonly redirections: { readonly operator: string; readonly target: Word }[];
+  /** Bodies of its here documents and strings. */
+  readonly inputs: string[];
 }
 
 /** The parts of a command line in the order in which they end. A substitution comes before the command it belongs to. */
@@ -29,6 +31,8 @@ export interface Heredoc {
   /** Whether the delimiter is quoted: then the body has no expansions. */
   readonly quoted: boolean;
   readonly stripsTabs: boolean;
+  /** Receives the body. */
+  readonly inputs: string[];
 }
 
 /** Limits and findings that are shared by all readers of one command line. */
@@ -45,6 +49,8 @@ export interface Reader {
   at: number;
   readonly parts: SyntaxPart[];
   readonly heredocs: Heredoc[];
+  /** Number of `case` commands that are open: the parentheses of their patterns have no counterpart. */
+  openCases: number;
   readonly budget: Budget;
   /** Reads the commands of a substitution. Set by the syntax module, which depends on the word module. */
   readonly readList: (reader: Reader, closer: ")" | "}" | null) => void;
@@ -60,8 +66,11 @@ const MAX_DEPTH = 30;
 
 /** Runs `work` one level deeper, as a subshell. */
 export function nested(reader: Reader, work: () => void): void {
+  const { openCases } = reader;
   reader.parts.push({ type: "open" });
+  reader.openCases = 0;
   deeper(reader.budget, work);
+  reader.openCases = openCases;
   reader.parts.push({ type: "close" });
 }
 
@@ -95,4 +104,10 @@ export const isBlank = (character: string): boolean => character === " " || char
 
 export const beginsParentheses = (reader: Reader): boolean => peek(reader) === "(";
 
-export const commandStart = (): SyntaxCommand => ({ type: "command", words: [], assignments: [], redirections: [] });
+export const commandStart = (): SyntaxCommand => ({
+  type: "command",
+  words: [],
+  assignments: [],
+  redirections: [],
+  inputs: [],
+});

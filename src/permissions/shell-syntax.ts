@@ -14,6 +14,7 @@ import {
   nested,
   peek,
   type Reader,
+  type SyntaxCommand,
   type Word,
 } from "./shell-reader.ts";
 import { readExpansions, readWord, skipArithmetic } from "./shell-words.ts";
@@ -33,7 +34,7 @@ export function readList(reader: Reader, closer: ")" | "}" | null): void {
       return;
     }
     const character = peek(reader);
-    if (character === closer) {
+    if (character === closer && reader.openCases === 0) {
       reader.at += 1;
       return;
     }
@@ -94,7 +95,7 @@ function readNewline(reader: Reader): void {
   for (const heredoc of reader.heredocs.splice(0)) readHeredoc(reader, heredoc);
 }
 
-function readHeredoc(reader: Reader, { delimiter, quoted, stripsTabs }: Heredoc): void {
+function readHeredoc(reader: Reader, { delimiter, quoted, stripsTabs, inputs }: Heredoc): void {
   const start = reader.at;
   while (!hasEnded(reader)) {
     const lineStart = reader.at;
@@ -104,7 +105,10 @@ function readHeredoc(reader: Reader, { delimiter, quoted, stripsTabs }: Heredoc)
     reader.at = newline < 0 ? end : newline + 1;
     reader.budget.steps += 1;
     if ((stripsTabs ? line.replace(/^\t+/, "") : line) !== delimiter) continue;
-    if (!quoted) readExpansions(reader, reader.text.slice(start, lineStart));
+    const body = reader.text.slice(start, lineStart);
+    inputs.push(body);
+    if (!quoted && body.includes("\\")) markUnclear(reader, "its here document has a backslash");
+    if (!quoted) readExpansions(reader, body);
     return;
   }
   failUnclosed(reader, "here document");
@@ -112,9 +116,7 @@ function readHeredoc(reader: Reader, { delimiter, quoted, stripsTabs }: Heredoc)
 
 /** Words that start or continue a compound command. The word after them starts a command again. */
 const controlWords: ReadonlySet<string> = new Set(
-  "if then else elif fi while until do done for select case esac function [[ coproc foreach end repeat always".split(
-    " ",
-  ),
+  "if then else elif fi while until do done for select case esac function coproc foreach end".split(" "),
 );
 
 function readSimpleCommand(reader: Reader): void {
@@ -122,7 +124,7 @@ function readSimpleCommand(reader: Reader): void {
   while (true) {
     skipBlanks(reader);
     if (endsCommand(reader)) break;
-    if (readRedirection(reader, command.redirections)) continue;
+    if (readRedirection(reader, command)) continue;
     const word = readWord(reader);
     if (word === null) {
       // Cannot be part of a word here, so it is skipped: otherwise the reader would not advance.
@@ -148,6 +150,8 @@ function takePrefix(reader: Reader, { word, assignments }: { word: Word; assignm
   if (word.text === "!") reader.parts.push({ type: "operator", operator: "!" });
   else if (controlWords.has(word.text)) {
     markUnclear(reader, `it uses the shell keyword ${word.text}`);
+    if (word.text === "case") reader.openCases += 1;
+    if (word.text === "esac" && reader.openCases > 0) reader.openCases -= 1;
     if (word.text === "function") {
       skipBlanks(reader);
       readWord(reader);
@@ -173,7 +177,7 @@ function endsCommand(reader: Reader): boolean {
 
 const redirection = /(\d+|\{\w+\})?(&>>|&>|<<<|<<-|<<|<>|<&|>>|>&|>\||>|<)/y;
 
-function readRedirection(reader: Reader, redirections: { operator: string; target: Word }[]): boolean {
+function readRedirection(reader: Reader, { redirections, inputs }: SyntaxCommand): boolean {
   redirection.lastIndex = reader.at;
   const [whole, descriptor = "", operator = ""] = redirection.exec(reader.text) ?? [];
   if (whole === undefined) return false;
@@ -188,7 +192,8 @@ function readRedirection(reader: Reader, redirections: { operator: string; targe
   if (target === null) return true;
   if (operator === "<<" || operator === "<<-") {
     if (!target.literal) markUnclear(reader, "the end of its here document is not clear");
-    reader.heredocs.push({ delimiter: target.text, quoted: target.quoted, stripsTabs: operator === "<<-" });
-  } else redirections.push({ operator, target });
+    reader.heredocs.push({ delimiter: target.text, quoted: target.quoted, stripsTabs: operator === "<<-", inputs });
+  } else if (operator === "<<<") inputs.push(target.text);
+  if (!operator.startsWith("<<") || !target.literal) redirections.push({ operator, target });
   return true;
 }

@@ -65,7 +65,7 @@ function checkPlain(reader: Reader, { word, next, start }: Piece): void {
     markUnclear(reader, `it has ${what}`);
   };
   if (next === "*" || next === "?") notLiteral("a file name pattern");
-  if (next === "[" && !(isFirst && (endsWord.has(after) || after === "["))) notLiteral("a file name pattern");
+  if (next === "[" && !isTest(reader, { start, after })) notLiteral("a file name pattern");
   if (next === "{") word.hasBrace = true;
   if (word.hasBrace && (next === "," || (next === "." && after === "."))) notLiteral("a brace expansion");
   const mayBeHome = next === "~" && (isFirst || /[=:]/.test(reader.text.charAt(reader.at - 1)));
@@ -74,6 +74,11 @@ function checkPlain(reader: Reader, { word, next, start }: Piece): void {
   if (next === "=" && isFirst && /\w/.test(after)) notLiteral("a word that starts with =");
   if (isHistory(next, after)) notLiteral("a history expansion");
 }
+
+/** Whether the bracket belongs to the command `[` or `[[`. */
+const isTest = ({ text, at }: Reader, { start, after }: { start: number; after: string }): boolean =>
+  (at === start && (endsWord.has(after) || after === "[")) ||
+  (at === start + 1 && text.charAt(start) === "[" && endsWord.has(after));
 
 const isHistory = (next: string, after: string): boolean => next === "!" && /[\w!$?^*-]/.test(after);
 
@@ -150,11 +155,11 @@ function readDollar(reader: Reader, expansion: Expansion): void {
     skipExpression(reader, { closer: "]", quoted });
     return expand(reader, { word, start, what: "an arithmetic expansion" });
   }
-  const [name = ""] = /^(\w+|[@*#?$!-])/.exec(reader.text.slice(reader.at + 1, reader.at + 100)) ?? [];
+  const [name = ""] = /^(\w+|[@*#?$!-]|[~=^+]\w+)/.exec(reader.text.slice(reader.at + 1, reader.at + 100)) ?? [];
   reader.at += 1 + name.length;
   if (name !== "") return expand(reader, { word, start, what: "a variable" });
   if (after === '"' && !quoted) markUnclear(reader, "it has a translated string");
-  word.pieces.push("$");
+  else word.pieces.push("$");
 }
 
 function readSubstitution(reader: Reader, word: OpenWord): void {
@@ -269,7 +274,7 @@ function readBackticks(reader: Reader, { word, quoted }: Expansion): void {
   while (end < reader.text.length && reader.text.charAt(end) !== "`") end += reader.text.charAt(end) === "\\" ? 2 : 1;
   reader.budget.steps += end - start;
   const inner = reader.text.slice(start + 1, end).replaceAll(quoted ? /\\([$`\\"])/g : /\\([$`\\])/g, "$1");
-  nested(reader, () => reader.readList({ ...reader, text: inner, at: 0, heredocs: [] }, null));
+  nested(reader, () => reader.readList({ ...reader, text: inner, at: 0, heredocs: [], openCases: 0 }, null));
   reader.at = end + 1;
   if (end >= reader.text.length) failUnclosed(reader, "backtick");
   expand(reader, { word, start, what: "a command substitution" });
@@ -277,9 +282,8 @@ function readBackticks(reader: Reader, { word, quoted }: Expansion): void {
 
 /** Reads the expansions in a text as in double quotes, but with quotes as ordinary characters. */
 export function readExpansions(reader: Reader, text: string): void {
-  if (!/[$`\\]/.test(text)) return;
-  const inner: Reader = { ...reader, text, at: 0, heredocs: [] };
+  if (!/[$`]/.test(text)) return;
+  const inner: Reader = { ...reader, text, at: 0, heredocs: [], openCases: 0 };
   const ignored: OpenWord = { pieces: [], literal: true, quoted: true, hasBrace: false };
-  if (text.includes("\\")) markUnclear(reader, "its here document has a backslash");
   while (!hasEnded(inner)) readQuotedPiece(inner, { word: ignored, next: peek(inner) });
 }

@@ -2,7 +2,13 @@
 import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { judge, judgeCommand, type PermissionConfig, type Policy, readRules } from "../../src/builtin/permissions.ts";
+import {
+  judge,
+  judgeCommand,
+  type PermissionConfig,
+  type Policy,
+  readRules,
+} from "../../src/builtin/permission/policy.ts";
 import { protectedPatterns, protectedWildcards, runsCode } from "../../src/permissions/protected-files.ts";
 import { matchesPattern } from "../../src/permissions/wildcard.ts";
 import type { PermissionMode } from "../../src/protocol/events.ts";
@@ -43,6 +49,24 @@ describe("what runs code", () => {
     "~/.local/bin/ls",
     "~/.ssh/authorized_keys",
     ".npmrc",
+    ".pi/settings.json",
+    ".kimi/config.toml",
+    ".grok/settings.json",
+    ".nanocoder/commands/a.md",
+    "tui.json",
+    ".opencode/tui.json",
+    ".helix/languages.toml",
+    ".devcontainer/devcontainer.json",
+    ".devcontainer.json",
+    ".Rprofile",
+    ".yarn/releases/yarn-4.cjs",
+    "bunfig.toml",
+    ".pdbrc",
+    ".gdbinit",
+    "lib/sitecustomize.py",
+    ".mvn/extensions.xml",
+    "gradle/wrapper/gradle-wrapper.properties",
+    ".bazelrc",
   ])("%s", (path) => expect(runsCode(path, surroundings)).toBe(true));
 
   test.each([
@@ -59,6 +83,10 @@ describe("what runs code", () => {
     "notes.git.md",
     ".env",
     "claude/settings.json",
+    "conftest.py",
+    "gradle.properties",
+    "pyproject.toml",
+    ".yarn/cache/a.zip",
   ])("not %s", (path) => expect(runsCode(path, surroundings)).toBe(false));
 
   test("the documented list is the one that is used", () => {

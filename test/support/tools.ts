@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
-import { type PermissionConfig, type Policy, readRules } from "../../src/builtin/permissions.ts";
+import { type PermissionConfig, type Policy, readRules } from "../../src/builtin/permission/policy.ts";
 import { fileLedger } from "../../src/builtin/tools/files.ts";
 import { findTool, tools } from "../../src/builtin/tools/index.ts";
 import { Denied, type ToolContext, ToolFailure, type ToolOutcome } from "../../src/builtin/tools/tool.ts";

@@ -5,7 +5,7 @@
 import { defined } from "../../core/defined.ts";
 import type { McpServer } from "../../core/launch.ts";
 import type { OutboundFetch } from "../../runtime/outbound/fetch.ts";
-import { judge } from "../permissions.ts";
+import { judge } from "../permission/policy.ts";
 import type { SessionContext } from "../session-context.ts";
 import { boundOutput } from "../tools/bound.ts";
 import type { Tool, ToolContext, ToolOutcome } from "../tools/tool.ts";

@@ -9,7 +9,7 @@ import { pathSubject } from "../../permissions/rules.ts";
 import { coversAction, exactScope, type RememberedScope } from "../../permissions/scopes.ts";
 import { findPlace, isInside, type Place } from "../../runtime/confine.ts";
 import { inspectAction } from "../../runtime/inspect-action.ts";
-import { judge, judgeCommand, type TextRequest, type Verdict } from "../permissions.ts";
+import { judge, judgeCommand, type TextRequest, type Verdict } from "../permission/policy.ts";
 import type { Permit, ToolContext } from "./tool.ts";
 
 export interface PathRequest {

@@ -1,6 +1,6 @@
 /** task: hands a piece of work to a child with a conversation of its own. */
 import * as z from "zod";
-import { judge } from "../permissions.ts";
+import { judge } from "../permission/policy.ts";
 import { boundOutput } from "./bound.ts";
 import { defineTool } from "./tool.ts";
 

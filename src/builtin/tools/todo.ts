@@ -1,7 +1,7 @@
 /** todowrite and todoread: the list of what is left to do, kept by the session. */
 import * as z from "zod";
 import { defined } from "../../core/defined.ts";
-import { judge } from "../permissions.ts";
+import { judge } from "../permission/policy.ts";
 import { defineTool, type ToolContext } from "./tool.ts";
 
 const TODOS = 200;

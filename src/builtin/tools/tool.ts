@@ -4,7 +4,7 @@ import type { InProcessHost } from "../../core/in-process.ts";
 import { parseJson } from "../../core/json.ts";
 import type { BuiltinFile, BuiltinQuestion, BuiltinTodo } from "../../dialects/builtin.ts";
 import type { ToolKind } from "../../protocol/items.ts";
-import type { Policy, Verdict } from "../permissions.ts";
+import type { Policy, Verdict } from "../permission/policy.ts";
 
 /** One thing a tool wants to do, and how to ask for it. */
 export interface Permit {

@@ -7,7 +7,7 @@ import * as z from "zod";
 import { matchesPattern } from "../../permissions/wildcard.ts";
 import { isPrivateAddress } from "../../runtime/outbound/address.ts";
 import { requestAt, resolveOnce } from "../../runtime/outbound/fetch.ts";
-import { judge, type Policy, type Verdict } from "../permissions.ts";
+import { judge, type Policy, type Verdict } from "../permission/policy.ts";
 import { boundOutput } from "./bound.ts";
 import { htmlToText } from "./html.ts";
 import { defineTool, type ToolContext, ToolFailure } from "./tool.ts";

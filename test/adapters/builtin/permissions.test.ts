@@ -6,7 +6,7 @@ import {
   type PermissionConfig,
   type Policy,
   readRules,
-} from "../../../src/builtin/permissions.ts";
+} from "../../../src/builtin/permission/policy.ts";
 import { matchesPattern } from "../../../src/permissions/wildcard.ts";
 import type { PermissionMode } from "../../../src/protocol/events.ts";
 import { inspectAction } from "../../../src/runtime/inspect-action.ts";

@@ -3,14 +3,14 @@
  * files that are always asked about, and the default rules. Pure.
  */
 
-import { judge as judgeByRules, type Verdict } from "../permissions/engine.ts";
-import type { Inspection } from "../permissions/inspection.ts";
-import { findRule } from "../permissions/rules.ts";
-import type { RememberedScope } from "../permissions/scopes.ts";
-import type { PermissionMode } from "../protocol/events.ts";
-import type { PermissionRule } from "../protocol/requests.ts";
+import { judge as judgeByRules, type Verdict } from "../../permissions/engine.ts";
+import type { Inspection } from "../../permissions/inspection.ts";
+import { findRule } from "../../permissions/rules.ts";
+import type { RememberedScope } from "../../permissions/scopes.ts";
+import type { PermissionMode } from "../../protocol/events.ts";
+import type { PermissionRule } from "../../protocol/requests.ts";
 
-export type { Verdict } from "../permissions/engine.ts";
+export type { Verdict } from "../../permissions/engine.ts";
 
 type Action = PermissionRule["action"];
 export type PermissionConfig = Readonly<Record<string, Action | Readonly<Record<string, Action>>>>;
