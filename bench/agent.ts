@@ -58,6 +58,7 @@ async function claudeTurn({ asked, id, model }: { asked: string; id: string; mod
   const message = { id, type: "message", role: "assistant", model, content: [], stop_reason: null, usage };
   const stream = (event: object) =>
     say({ type: "stream_event", event, session_id, parent_tool_use_id: null, uuid: randomUUID() });
+  await claudeCalls(asked, { id, model });
   await stream({ type: "message_start", message });
   await stream({ type: "content_block_start", index: 0, content_block: { type: "text", text: "" } });
   let all = "";
@@ -73,6 +74,29 @@ async function claudeTurn({ asked, id, model }: { asked: string; id: string; mod
   await stream({ type: "message_stop" });
   const result = { subtype: "success", is_error: false, result: "", stop_reason: "end_turn", total_cost_usd: 0, usage };
   await say({ type: "result", ...result, session_id, uuid: randomUUID() });
+}
+
+/** As many tool calls as it is asked for: all are begun, then all are done. */
+async function claudeCalls(asked: string, { id, model }: { id: string; model: string }): Promise<void> {
+  const count = Number(/calls (\d+)/.exec(asked)?.[1] ?? 0);
+  const about = { parent_tool_use_id: null, session_id };
+  for (let index = 1; index <= count; index += 1) {
+    const content = [{ type: "tool_use", id: `toolu_${id}_${index}`, name: "Bash", input: { command: "ls" } }];
+    const message = {
+      id: `${id}_${index}`,
+      type: "message",
+      role: "assistant",
+      model,
+      content,
+      stop_reason: null,
+      usage,
+    };
+    await say({ type: "assistant", message, ...about, uuid: randomUUID() });
+  }
+  for (let index = 1; index <= count; index += 1) {
+    const content = [{ type: "tool_result", tool_use_id: `toolu_${id}_${index}`, content: "a", is_error: false }];
+    await say({ type: "user", message: { role: "user", content }, ...about, uuid: randomUUID() });
+  }
 }
 
 const threadId = "01a1e10d-c166-7020-8148-5ee5f67e3b4e";

@@ -10,12 +10,14 @@ import { latency } from "./latency.ts";
 import { asTable, type Measurement, type Result } from "./measure.ts";
 import { findPeers } from "./peers.ts";
 import { reconnecting } from "./reconnect.ts";
+import { stalls } from "./stall.ts";
 import { running, starting, weight } from "./start.ts";
 import { translation } from "./translate.ts";
 
 const measurements: readonly Measurement[] = [
   flooding,
   latency,
+  stalls,
   translation,
   starting,
   running,

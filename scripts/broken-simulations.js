@@ -73,7 +73,7 @@ const bugs = [
     bug: "leaves a turn open that began while the daemon was stopping",
     shows: /never ended|is running|replay/,
     file: "src/runtime/session/shutdown.ts",
-    from: "if (open.session.snapshot().turn !== null && !hasQueue()) {",
+    from: "while (open.session.snapshot().turn !== null && !hasQueue()) {",
     to: "if (Date.now() < 0) {",
   },
   {

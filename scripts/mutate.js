@@ -36,7 +36,7 @@ export const mutants = [
   {
     bug: "leaves items open when the turn ends",
     file: "src/core/lifecycle.ts",
-    from: 'if (!keepBackground || !isBackground(state, item.head)) failItem(state, out, { item, rule: "turn.ended" });',
+    from: 'if (!keepBackground || !item.inBackground) failItem(state, out, { item, rule: "turn.ended" });',
     to: "void item;",
   },
   {

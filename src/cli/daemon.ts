@@ -108,8 +108,8 @@ async function stop(flags: Flags): Promise<void> {
   process.kill(daemon.pid, "SIGTERM");
   // A process that is not our child sends no exit event: one can only poll.
   const patienceMs = STOP_MS + stopWaitMs;
-  for (const until = Date.now() + patienceMs; isAlive(daemon); ) {
-    if (Date.now() > until)
+  for (const until = performance.now() + patienceMs; isAlive(daemon); ) {
+    if (performance.now() > until)
       throw new CommandError(`Process ${daemon.pid} has not ended within ${patienceMs / 1000} s.`);
     await new Promise((resolve) => setTimeout(resolve, POLL_MS));
   }

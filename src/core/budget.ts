@@ -1,10 +1,11 @@
 /** Budgets in the turn machine: checked as usage arrives; at the limit the turn is stopped in order. */
 import type { BudgetConfig, BudgetLimits, SessionBudget } from "../protocol/budget.ts";
+import { isToolAtWork } from "./background.ts";
 import { type Breach, budgetScopes, findBreach, isUnlimited, limitsOf, timeLeft } from "./budget-limits.ts";
 import { defined } from "./defined.ts";
 import { finishOf } from "./finish.ts";
 import type { SessionInput } from "./input.ts";
-import { isToolAtWork, stopTurn } from "./lifecycle.ts";
+import { stopTurn } from "./lifecycle.ts";
 import { isWaiting, type MachineOutput, type MachineState, type Turn } from "./machine-state.ts";
 import type { Report } from "./report.ts";
 

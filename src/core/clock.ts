@@ -1,11 +1,11 @@
 /** Time in the turn machine: what is due, and when to wake up next. Only `at` of the inputs is a clock. */
+import { isToolAtWork } from "./background.ts";
 import { budgetDueAt } from "./budget.ts";
 import {
   conclude,
   finishAsSignalled,
   finishStopped,
   finishTurn,
-  isToolAtWork,
   runQueue,
   sendCommand,
   showState,

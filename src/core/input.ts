@@ -34,7 +34,10 @@ export interface InspectedRequest {
   readonly plugin?: "allow" | "deny" | undefined;
 }
 
-/** Every input carries `at`, epoch milliseconds: the fold's only clock. */
+/**
+ * Every input carries `at`, the fold's only clock: milliseconds in which all waits are counted. They are epoch
+ * milliseconds until a `clock` input reports that the wall clock has moved ahead of them.
+ */
 export type SessionInput =
   /** The session exists: what is known of it before the agent has said anything. Live only, once, first. */
   | { readonly type: "opened"; readonly metadata: SessionMetadata; readonly title?: string; readonly at: number }
@@ -45,6 +48,11 @@ export type SessionInput =
   | { readonly type: "command"; readonly command: Command; readonly at: number }
   /** The daemon died in mid-turn and is back: said once, right after opening a session whose turn was open. */
   | { readonly type: "restarted"; readonly at: number }
+  /**
+   * The wall clock was set ahead, or the machine has slept: from here on, times that are shown (of events, of
+   * deadlines) are `at` plus `aheadMs`. No wait becomes shorter or longer by it.
+   */
+  | { readonly type: "clock"; readonly aheadMs: number; readonly at: number }
   /** What the command of a `shell` effect printed, and how it ended. */
   | (ShellReport & { readonly at: number })
   /** What a fork takes over from its origin. Right after `opened`, in as many pieces as it takes. */

@@ -1,6 +1,7 @@
 /** The ledger of items: who is open, who is closed, and the deltas that must add up to what was said. */
 import { type ItemId, itemId } from "../protocol/ids.ts";
 import type { ContentPart, Item, ItemStatus } from "../protocol/items.ts";
+import { addOpen, callIdOf, deleteOpen, isTool } from "./background.ts";
 import { textPart, withText } from "./content.ts";
 import {
   asReported,
@@ -18,7 +19,9 @@ export const startLedger = (): Ledger => ({
   open: new Map(),
   closed: new Map(),
   older: new Map(),
-  openTools: 0,
+  deltaItem: null,
+  byWork: new Map(),
+  foregroundTools: 0,
   count: 0,
 });
 
@@ -36,16 +39,6 @@ export function forgetClosed(ledger: Ledger): void {
 export const isKnown = (ledger: Ledger, key: string): boolean =>
   ledger.open.has(key) || ledger.closed.has(key) || ledger.older.has(key);
 
-export const isTool = (head: ItemHead): boolean => head.kind === "tool_call" || head.kind === "tool_result";
-
-/** The call an item belongs to, for tool items. */
-export function callIdOf({ content }: Pick<ItemHead, "content">): string | null {
-  for (const part of content) {
-    if (part.type === "tool_call" || part.type === "tool_result") return part.call_id;
-  }
-  return null;
-}
-
 export function openItem(
   state: MachineState,
   out: MachineOutput[],
@@ -59,11 +52,11 @@ export function openItem(
     parent_id: head.parent === undefined ? null : idOf(ledger, head.parent),
     head,
     content: head.content,
+    inBackground: false,
     text: "",
     part: null,
   };
-  ledger.open.set(head.key, item);
-  if (isTool(head)) ledger.openTools += 1;
+  addOpen(state, item);
   emit(state, out, { type: "item.started", data: { item: itemAs(item, "in_progress") } }, options);
 }
 
@@ -178,9 +171,8 @@ function complete(
   { item, status, options }: { item: OpenItem; status: ItemStatus; options: EmitOptions },
 ): void {
   const { ledger } = state;
-  ledger.open.delete(item.head.key);
+  deleteOpen(ledger, item);
   ledger.closed.set(item.head.key, item.item_id);
-  if (isTool(item.head)) ledger.openTools -= 1;
   emit(state, out, { type: "item.completed", data: { item: itemAs(item, status) } }, options);
 }
 
@@ -191,6 +183,7 @@ function pushDelta(
 ): void {
   item.text += delta;
   item.part = part;
+  state.ledger.deltaItem = item;
   const data = { item_id: item.item_id, native_item_id: item.head.native_item_id, delta, part };
   emit(state, out, { type: "item.delta", data }, options);
 }

@@ -7,7 +7,7 @@ import { findBreach, forgetPrompt } from "./budget-limits.ts";
 import { defined } from "./defined.ts";
 import { decide, isGoverned, resetGovernor } from "./governor.ts";
 import { type Proposal, SETTLE_MS } from "./input.ts";
-import { callIdOf, closeItem, failItem, idOf, isTool, openItem, turnPage } from "./items.ts";
+import { closeItem, failItem, idOf, openItem, turnPage } from "./items.ts";
 import {
   asReported,
   emit,
@@ -15,11 +15,10 @@ import {
   type MachineState,
   made,
   newTurn,
-  type OpenItem,
   ours,
   type Turn,
 } from "./machine-state.ts";
-import type { ErrorReport, ItemHead } from "./report.ts";
+import type { ErrorReport } from "./report.ts";
 import { dropRequests } from "./requests.ts";
 import { withUnheard } from "./unheard.ts";
 import { beginTurnUsage } from "./usage.ts";
@@ -149,41 +148,6 @@ export function announceQueue(state: MachineState, out: MachineOutput[]): void {
   emit(state, out, { type: "session.updated", data: { queue } }, ours());
 }
 
-/** Work that outlives its turn: a subagent or a command that the agent says is still running. */
-export function isBackground(state: MachineState, head: ItemHead): boolean {
-  if (state.background.length === 0) return false;
-  const callId = callIdOf(head);
-  const subagent = head.subagent?.id;
-  // The work's own status item is known by the agent's id of it.
-  const own = head.kind === "status" ? head.native_item_id : null;
-  return state.background.some(
-    ({ id, call_id }) => id === subagent || id === own || (callId !== null && call_id === callId),
-  );
-}
-
-/** Whether a tool is at work in the foreground. */
-export const isToolAtWork = (state: MachineState): boolean => someTool(state, { waiting: true });
-
-/** Whether a natural end must wait: a tool that only waits for a person has been given up with that end. */
-export const holdsEnd = (state: MachineState): boolean => someTool(state, { waiting: false });
-
-/** Whether a tool is open in the foreground; with `waiting`, one that waits for a person counts too. */
-function someTool(state: MachineState, { waiting }: { waiting: boolean }): boolean {
-  if (state.ledger.openTools === 0) return false;
-  for (const item of state.ledger.open.values()) {
-    if (!isTool(item.head) || isBackground(state, item.head)) continue;
-    if (waiting || !waitsForPerson(state, item)) return true;
-  }
-  return false;
-}
-
-function waitsForPerson(state: MachineState, item: OpenItem): boolean {
-  const callId = callIdOf(item.head);
-  if (callId === null) return false;
-  for (const request of state.requests.values()) if (request.data.metadata.call_id === callId) return true;
-  return false;
-}
-
 /** Emits what the turn is doing, when that changed; `again`: the next of several retries. */
 export function showState(state: MachineState, out: MachineOutput[], { again }: { again: boolean } = once): void {
   const { turn } = state;
@@ -191,7 +155,8 @@ export function showState(state: MachineState, out: MachineOutput[], { again }: 
   const shown: TurnState = state.requests.size > 0 ? "requires_action" : turn.activity;
   if (shown === turn.shown && !(again && shown === "retrying")) return;
   turn.shown = shown;
-  const retry = shown === "retrying" ? turn.retry : null;
+  const retry =
+    shown === "retrying" && turn.retry !== null ? { ...turn.retry, next: turn.retry.next + state.aheadMs } : null;
   emit(state, out, { type: "turn.state", data: { turn_id: turn.id, state: shown, ...retry } }, ours());
 }
 
@@ -345,7 +310,7 @@ export function finishTurn(state: MachineState, out: MachineOutput[], finish: Fi
   dropRequests(state, out, "turn.ended");
   const keepBackground = finish.evidence === "signal" && state.connection === "open";
   for (const item of [...state.ledger.open.values()]) {
-    if (!keepBackground || !isBackground(state, item.head)) failItem(state, out, { item, rule: "turn.ended" });
+    if (!keepBackground || !item.inBackground) failItem(state, out, { item, rule: "turn.ended" });
   }
   const background = keepBackground ? state.background.map(({ id, kind, title }) => ({ id, kind, title })) : [];
   const data = defined({

@@ -48,6 +48,8 @@ export interface OpenItem {
   readonly parent_id: ItemId | null;
   readonly head: ItemHead;
   content: readonly ContentPart[];
+  /** Whether it is background work. */
+  inBackground: boolean;
   /** What was said in deltas so far. */
   text: string;
   part: DeltaKind | null;
@@ -59,8 +61,12 @@ export interface Ledger {
   /** Items of this turn and of the one before that are closed: nothing may follow about them. */
   closed: Map<string, ItemId>;
   older: Map<string, ItemId>;
-  /** How many of the open items are tool calls or results. */
-  openTools: number;
+  /** The item of the last delta. */
+  deltaItem: OpenItem | null;
+  /** Open items by the names under which background work may refer to them (`background.ts`). */
+  readonly byWork: Map<string, Set<OpenItem>>;
+  /** How many of the open items are tool calls or results that are not background work. */
+  foregroundTools: number;
   count: number;
 }
 
@@ -180,6 +186,9 @@ export interface OthersSpent {
   readonly agent: Spent;
 }
 
+/** Work that the agent reported as still running in the background. */
+export type OpenWork = BackgroundWork & { readonly call_id?: string };
+
 export interface MachineState {
   readonly session: SessionId;
   readonly agent: string;
@@ -189,6 +198,8 @@ export interface MachineState {
   >;
   policy: TurnPolicy;
   at: number;
+  /** How far the times that are shown are ahead of `at`. */
+  aheadMs: number;
   /** When the agent last said anything. */
   heardAt: number;
   /** The line of a recorded host that is being reported; null while the agent's own words are. */
@@ -229,7 +240,9 @@ export interface MachineState {
   outbox: AgentCommand[];
   /** Asks that nobody has answered yet, by id. */
   readonly asks: Set<string>;
-  background: readonly (BackgroundWork & { readonly call_id?: string })[];
+  background: readonly OpenWork[];
+  /** The names of what is in `background`. */
+  backgroundNames: ReadonlySet<string>;
   todos: readonly Todo[];
   readonly usage: UsageState;
   readonly books: Books;

@@ -68,8 +68,8 @@ export function repetitionOf(
   if (machine.connection !== "open" || machine.ended || machine.requests.size > 0 || machine.held.size > 0) return null;
   const { item_id, delta } = event.data;
   const said = snapshot.texts.get(item_id);
-  const item = [...machine.ledger.open.values()].find((open) => open.item_id === item_id);
-  if (said === undefined || item === undefined) return null;
+  const item = machine.ledger.deltaItem;
+  if (said === undefined || item?.item_id !== item_id) return null;
   for (const keys of running.deltas.varying) {
     const template = cutLine(text, keys);
     const cuts: number[] = [];
@@ -104,7 +104,7 @@ export function repeat(
   snapshot.time = stamp.timeText;
   repeated.sequence = stamp.sequence;
   repeated.time = stamp.timeText;
-  repeated.readAt = at;
+  repeated.readAt = at + stamp.aheadMs;
   repeated.line = parts.lines;
   repeated.delta = delta;
   native.source = line.source;

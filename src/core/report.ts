@@ -168,14 +168,21 @@ export interface EndReport {
 
 export type StateReport =
   | { readonly type: "state"; readonly state: "running" | "compacting" }
-  | {
+  | ({
       readonly type: "state";
       readonly state: "retrying";
       readonly attempt: number;
       readonly message: string;
-      /** Milliseconds until the next try. */
-      readonly delayMs: number;
-    };
+    } & (
+      | {
+          /** Milliseconds until the next try. */
+          readonly delayMs: number;
+        }
+      | {
+          /** The time of the next try by the wall clock, in epoch milliseconds. */
+          readonly nextAt: number;
+        }
+    ));
 
 /** The full set of work that outlives its turn; replaces the former set. */
 export interface BackgroundReport {

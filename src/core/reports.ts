@@ -1,18 +1,15 @@
 /** What each report means for the machine: items are kept, requests asked, and ends are weighed. */
-
+import { callIdOf, holdsEnd, isBackground, isTool, isToolAtWork, setBackground } from "./background.ts";
 import { unreachable } from "./fold.ts";
 import { noteTool } from "./governor.ts";
 import { hashHex } from "./hash.ts";
 import type { InspectedRequest } from "./input.ts";
-import { addDelta, callIdOf, closeItem, isKnown, isTool, openItem, stubFor } from "./items.ts";
+import { addDelta, closeItem, isKnown, openItem, stubFor } from "./items.ts";
 import {
   beginTurn,
   finishAsSignalled,
   finishStopped,
   finishTurn,
-  holdsEnd,
-  isBackground,
-  isToolAtWork,
   nameOf,
   reportError,
   sayUnsaid,
@@ -79,7 +76,7 @@ export function onReport(state: MachineState, out: MachineOutput[], report: Repo
     case "usage":
       return addUsage(state, out, report);
     case "background":
-      state.background = report.open;
+      setBackground(state, report.open);
       return settleIfReleased(state, out);
     case "todo":
       return onTodo(state, out, report.todos);
@@ -209,8 +206,9 @@ function onState(state: MachineState, out: MachineOutput[], report: StateReport)
   if (turn === null) return;
   turn.activity = report.state;
   if (report.state === "retrying") {
-    const { attempt, message, delayMs } = report;
-    turn.retry = { attempt, message, next: state.at + delayMs };
+    const { attempt, message } = report;
+    const delayMs = "delayMs" in report ? report.delayMs : report.nextAt - (state.at + state.aheadMs);
+    turn.retry = { attempt, message, next: state.at + Math.max(0, delayMs) };
   }
   showState(state, out, { again: true });
 }

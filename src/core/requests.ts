@@ -122,7 +122,7 @@ function showPermission(state: MachineState, out: MachineOutput[], { held, inspe
       scopes: scopes.broader.map(({ pattern }) => pattern),
       ...(isKept ? {} : { every_time: true }),
       ...(requested.kind === "command" ? defined({ directory: requested.directory }) : {}),
-      deadline: timeText(deadline),
+      deadline: timeText(deadline + state.aheadMs),
     },
   };
   const request: PermissionRequest = { type: "permission", key, deadline, data, scopes, report };
@@ -142,7 +142,10 @@ export function askQuestion(state: MachineState, out: MachineOutput[], report: Q
     options: first?.options.map((option) => option.label) ?? [],
     status: "requested",
     questions: report.questions,
-    metadata: Object.assign({}, report.metadata, { call_id: report.call_id, deadline: timeText(deadline) }),
+    metadata: Object.assign({}, report.metadata, {
+      call_id: report.call_id,
+      deadline: timeText(deadline + state.aheadMs),
+    }),
   };
   const request: OpenRequest = { type: "question", key: report.key, deadline, data };
   state.requests.set(report.key, request);

@@ -1,8 +1,8 @@
 /** A machine as it was left: rebuilt from the session's snapshot, after a restart or when a session is opened again. */
 import type { Item } from "../protocol/items.ts";
+import { addOpen } from "./background.ts";
 import { recallBudget } from "./budget-limits.ts";
 import { defined } from "./defined.ts";
-import { isTool } from "./items.ts";
 import { type MachineState, newTurn, type OpenItem } from "./machine-state.ts";
 import { noScopes } from "./remembered.ts";
 import type { Snapshot } from "./snapshot.ts";
@@ -80,9 +80,9 @@ function reopen(state: MachineState, snapshot: Snapshot, item: Item): void {
       ...defined({ message_id: item.message_id ?? undefined, subagent: item.subagent }),
     },
     content: item.content,
+    inBackground: false,
     text: said?.text ?? "",
     part: said?.part ?? null,
   };
-  state.ledger.open.set(item.item_id, open);
-  if (isTool(open.head)) state.ledger.openTools += 1;
+  addOpen(state, open);
 }

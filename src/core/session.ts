@@ -107,6 +107,7 @@ interface Work extends SessionOutput {
 
 function stepSession(state: State, input: SessionInput): SessionOutput {
   const work: Work = { events: [], native: [], effects: [], at: input.at, line: null };
+  if (input.type === "clock") state.stamp.aheadMs = input.aheadMs;
   advance(state.stamp, input.at);
   switch (input.type) {
     case "line":
@@ -146,6 +147,7 @@ function stepSession(state: State, input: SessionInput): SessionOutput {
       say(state, work, input);
       break;
     }
+    case "clock":
     case "opened":
     case "command":
     case "restarted":
@@ -222,7 +224,7 @@ function send(state: State, work: Work, one: Send): number | null {
 
 function record(state: State, work: Work, { from, native }: { from: NativeRecord["from"]; native: unknown }): number {
   state.lines += 1;
-  work.native = append(work.native, { line: state.lines, from, native, at: work.at });
+  work.native = append(work.native, { line: state.lines, from, native, at: work.at + state.stamp.aheadMs });
   return state.lines;
 }
 

@@ -206,13 +206,16 @@ function applyItem(state: Snapshot, event: Of<"item.delta" | "item.started" | "i
     return;
   }
   const { item } = event.data;
+  // More than are kept: then `trim` has left only open ones.
+  const wereOpen = state.items.size > SNAPSHOT_ITEMS;
   const before = state.items.get(item.item_id);
   if (before !== undefined) state.finishedSize -= finishedSizeOf(before);
   state.items.set(item.item_id, item);
   state.finishedSize += finishedSizeOf(item);
   if (event.type === "item.completed") state.texts.delete(item.item_id);
   else state.itemCount += 1;
-  trim(state);
+  if (!wereOpen) trim(state);
+  else if (item.status !== "in_progress") forget(state, item);
 }
 
 /** Zero for an item that is still open. Measured when it is finished and again when it is forgotten. */
@@ -306,7 +309,7 @@ function applyChange(state: Snapshot, change: Change): void {
   state.metadata = { ...state.metadata, ...own };
 }
 
-/** Forgets the oldest finished items. */
+/** Forgets the oldest finished items, until few enough are left or all are open. */
 function trim(state: Snapshot): void {
   if (state.items.size <= SNAPSHOT_ITEMS && state.finishedSize <= SNAPSHOT_SIZE) return;
   for (const item of state.items.values()) {

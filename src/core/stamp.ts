@@ -9,7 +9,9 @@ import { timeText } from "./time-text.ts";
 export interface StampState {
   readonly session: SessionId;
   sequence: number;
-  /** The latest `at`, and its text: many events share a millisecond. */
+  /** How far event times are ahead of the inputs' `at`. */
+  aheadMs: number;
+  /** The latest time in epoch milliseconds, and its text: many events share a millisecond. */
   time: number;
   timeText: string;
 }
@@ -17,15 +19,17 @@ export interface StampState {
 export const startStamp = (session: SessionId): StampState => ({
   session,
   sequence: 0,
+  aheadMs: 0,
   time: 0,
   timeText: timeText(0),
 });
 
 /** Time never goes back within a session. */
 export function advance(state: StampState, at: number): void {
-  if (at <= state.time) return;
-  state.time = at;
-  state.timeText = timeText(at);
+  const time = at + state.aheadMs;
+  if (time <= state.time) return;
+  state.time = time;
+  state.timeText = timeText(time);
 }
 
 export interface Place {

@@ -4,6 +4,7 @@ import type { SessionId } from "../protocol/ids.ts";
 import type { Placement } from "../protocol/placement.ts";
 import type { Adapter } from "./adapter.ts";
 import type { Exit } from "./agent-io.ts";
+import { setBackground } from "./background.ts";
 import { checkBudget, learnSpent } from "./budget.ts";
 import { expire } from "./clock.ts";
 import { onCommand } from "./commands.ts";
@@ -53,6 +54,7 @@ export type MachineInput =
       {
         type:
           | "opened"
+          | "clock"
           | "command"
           | "disconnected"
           | "restarted"
@@ -95,6 +97,7 @@ export function startMachine({
     capabilities: adapter.capabilities,
     policy,
     at: 0,
+    aheadMs: 0,
     heardAt: 0,
     hostLine: null,
     line: null,
@@ -126,6 +129,7 @@ export function startMachine({
     outbox: [],
     asks: new Set(),
     background: [],
+    backgroundNames: new Set(),
     todos: [],
     usage: startUsage({ foreign }),
     books,
@@ -138,6 +142,9 @@ export function stepMachine(state: MachineState, input: MachineInput): readonly 
   const out: MachineOutput[] = [];
   if (input.at > state.at) state.at = input.at;
   switch (input.type) {
+    case "clock":
+      state.aheadMs = input.aheadMs;
+      break;
     case "opened":
       if (!state.started) onOpened(state, out, input);
       break;
@@ -192,7 +199,7 @@ export function stepMachine(state: MachineState, input: MachineInput): readonly 
   return out;
 }
 
-/** An answer that comes too late, or for a turn that is over, changes nothing. */
+/** Answers that come too late, or for a turn that is over, change nothing. */
 function onProposals(
   state: MachineState,
   out: MachineOutput[],
@@ -258,7 +265,7 @@ function onConnected(state: MachineState, out: MachineOutput[], folder: FolderFa
 function onDisconnected(state: MachineState, out: MachineOutput[], exit: Exit): void {
   state.connection = "closed";
   state.outbox = [];
-  state.background = [];
+  setBackground(state, []);
   leaveUnanswered(state, out, exit.message ?? "The agent is gone.");
   endByExit(state, out, exit);
   closeLeftovers(state, out, "agent.gone");
@@ -282,7 +289,7 @@ function endByExit(state: MachineState, out: MachineOutput[], exit: Exit): void 
 function onRestarted(state: MachineState, out: MachineOutput[]): void {
   state.connection = "closed";
   state.outbox = [];
-  state.background = [];
+  setBackground(state, []);
   if (state.turn !== null) finishTurn(state, out, { reason: "interrupted", evidence: "restart", error: null });
   closeLeftovers(state, out, "daemon.restarted");
   runQueue(state, out);

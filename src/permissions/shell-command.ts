@@ -180,6 +180,7 @@ function analyzeWords(analysis: Analysis, words: readonly Word[]): void {
   analysis.budget.steps += text.length;
   addArguments(analysis, { name, args });
   const facts = inspectProgram(name, args, findingsOf(analysis));
+  if (facts.runsText) addTextPaths(analysis, args);
   analysis.commands.splice(place, 0, { text, spellings: [...own, ...facts.spellings], runsText: facts.runsText });
   if (name === "cd" || name === "chdir") changeFolder(analysis, args);
 }
@@ -221,6 +222,15 @@ function addArguments(analysis: Analysis, { name, args }: { name: string; args: 
       if (written !== "") addPath(analysis, { written, access, certain, quoted, inFolders: folders });
     }
   });
+}
+
+/** Adds the paths outside that a program text names: `w /file` of sed, `print > "/file"` of awk. */
+function addTextPaths(analysis: Analysis, args: readonly Word[]): void {
+  for (const { text } of args) {
+    for (const written of text.match(/(?<![\w.*)\]])(?:\/|~\/|\.\.)[\w./~-]+/g) ?? []) {
+      addPath(analysis, { written, access: "unknown", certain: true, quoted: false });
+    }
+  }
 }
 
 interface NewPath {

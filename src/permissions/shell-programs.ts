@@ -44,7 +44,10 @@ const MAX_SPELLING_LENGTH = 2_000;
 
 /** Every end of the arguments: one of them is the command, but where it begins depends on options. */
 const endsOf = (args: readonly Word[]): string[] =>
-  args.slice(0, MAX_SPELLINGS).map((_, index) => joined(args.slice(index, index + 200)).slice(0, MAX_SPELLING_LENGTH));
+  args.slice(0, MAX_SPELLINGS).flatMap(({ text }, index) => {
+    const end = joined(args.slice(index, index + 200)).slice(0, MAX_SPELLING_LENGTH);
+    return text.includes("=") ? [end, end.slice(text.lastIndexOf("=") + 1)] : [end];
+  });
 
 // Shell builtins that change how later commands work.
 define(
@@ -111,13 +114,14 @@ function defineWrapper(names: string, { flags, values, operands = 0, unclear }: 
       if (!values?.test(text) && !flags?.test(text)) markUnclear("it has an unknown option before the command it runs");
     }
     runWords(args.slice(at + operands));
-    return { spellings: at === 0 ? [] : endsOf(args), runsText: false };
+    return { spellings: endsOf(args), runsText: false };
   });
 }
 
 defineWrapper("nohup setsid builtin noglob nocorrect busybox toybox doas sudo", {});
 defineWrapper("time", { flags: /^-p$/ });
-defineWrapper("nice ionice chrt taskset", { flags: /^-\d+$/, values: /^-n$/ });
+defineWrapper("chrt taskset", { operands: 1 });
+defineWrapper("nice ionice", { flags: /^-\d+$/, values: /^-n$/ });
 defineWrapper("stdbuf", { flags: /^-[ioe][L0]$/ });
 defineWrapper("timeout gtimeout", {
   flags: /^(--signal=|--kill-after=|--preserve-status$|--foreground$|-[ks].)/,
@@ -183,8 +187,12 @@ define("git", (args, { markUnclear, runWords, runScript }) => {
       ? word.text.slice(word.text.indexOf("=") + 1)
       : rest[rest.indexOf(word) + 1]?.text;
     runScript(value ?? "");
+    if (value?.includes("=")) runScript(value.slice(value.lastIndexOf("=") + 1));
   }
+  const changesSettings = subcommand === "config" && !/^(--get|--list$|-l$|get$|list$)/.test(action);
+  if (changesSettings) runScript(rest.at(-1)?.text.replace(/^!/, "") ?? "");
   if (
+    changesSettings ||
     runsCommand ||
     options.length > 0 ||
     subcommand === "filter-branch" ||
@@ -194,8 +202,9 @@ define("git", (args, { markUnclear, runWords, runScript }) => {
   return { spellings: at === 0 ? [] : [`git ${joined(rest)}`], runsText: false };
 });
 
+/** Options of git's subcommands whose value is a command, or a setting that can be one. */
 const gitRunOption =
-  /^(--exec|-x|--upload-pack|--receive-pack|--extcmd|--open-files-in-pager|--index-filter|--tree-filter)(=|$)/;
+  /^(--exec|-x|--upload-pack|--receive-pack|--extcmd|--open-files-in-pager|--index-filter|--tree-filter|--config|-c|-u)(=|$)|^-O./;
 
 // Builtins that evaluate array subscripts in their arguments, and with them substitutions in quotes.
 define("[[", (args, { markUnclear, expandText }) => {
@@ -234,13 +243,23 @@ define("sed gsed", (args) => {
 // Programs that run a command or a text of their arguments in a way that is not parsed.
 define(
   "ssh watch parallel script su runuser pkexec flock strace ltrace perf entr chroot unshare nsenter " +
-    "systemd-run at batch crontab tmux screen docker podman kubectl npx pnpx bunx uvx vim vi nvim ex ed " +
+    "systemd-run tmux screen docker podman kubectl npx pnpx bunx uvx vim vi nvim " +
     "emacs gdb lldb bwrap firejail xvfb-run dbus-run-session prlimit numactl setarch unbuffer caffeinate socat nc ncat " +
-    "ld.so qemu-x86_64 start-stop-daemon rlwrap hyperfine fakeroot proot torsocks proxychains",
+    "tar bsdtar sort rsync scp sftp split man zip ld.so qemu-x86_64 start-stop-daemon rlwrap hyperfine fakeroot proot torsocks proxychains",
   (args) => ({ spellings: endsOf(args), runsText: args.some(({ text }) => /[\s;|&$`(!]/.test(text)) }),
 );
 
-define("awk gawk mawk nawk", () => ({ spellings: [], runsText: true }));
+define("npm pnpm yarn", (args) => {
+  const runs = /^(exec|x|dlx|explore)$/.test(args[0]?.text ?? "");
+  return { spellings: runs ? endsOf(args) : [], runsText: args.some(({ text }) => /^(-c|--call)/.test(text)) };
+});
+
+define("make gmake", (args) => ({
+  spellings: [],
+  runsText: args.some(({ text }) => /^(--eval|-f-$|-$)/.test(text)),
+}));
+
+define("at batch crontab ed ex awk gawk mawk nawk", () => ({ spellings: [], runsText: true }));
 
 const readers: ReadonlySet<string> = new Set(
   "cat head tail wc ls grep egrep fgrep rg stat du df diff cmp cut nl od hexdump strings md5sum sha1sum sha256sum cksum test [ echo printf pwd dirname basename realpath readlink cd tree tac rev comm join paste fold expand true false which type date id whoami uname seq sleep".split(

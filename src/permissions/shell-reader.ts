@@ -19,7 +19,7 @@ export interface SyntaxCommand {
   readonly inputs: string[];
 }
 
-/** The parts of a command line in the order in which they end. A substitution comes before the command it belongs to. */
+/** The parts of a command line in the order in which they end. A substitution comes before its command. */
 export type SyntaxPart =
   | SyntaxCommand
   | { readonly type: "operator"; readonly operator: string }

@@ -1,4 +1,4 @@
-/** Reads the words of a bash command line: quotes, escapes and expansions. Commands in substitutions are read too. Pure. */
+/** Reads the words of a bash command line: quotes, escapes, expansions and the commands in substitutions. Pure. */
 import { deeper, failUnclosed, hasEnded, markUnclear, nested, peek, type Reader, type Word } from "./shell-reader.ts";
 
 interface OpenWord {

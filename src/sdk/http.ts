@@ -64,7 +64,7 @@ export function openHttp(options: ConnectOptions): Http {
   checkConnect(options);
   const { fetch = globalThis.fetch } = options;
   let found: Promise<Place> | null = null;
-  let heardAt = 0;
+  let heardAt = Number.NEGATIVE_INFINITY;
   const place = async (): Promise<Place> => {
     const { url: base, token } = await locate(options);
     const credential = { base, token: options.token ?? token, data: options.data, fetch };
@@ -75,7 +75,7 @@ export function openHttp(options: ConnectOptions): Http {
   const processOf = (base: string) => (isNode() ? processAt(base, options.data ?? defaultFolder()) : null);
   const current = async (path: string): Promise<Place> => {
     if (path === "/v1/health") return { base: (await locate(options)).url, token: null, process: null };
-    const known = Date.now() - heardAt > PROVEN_MS ? null : await found;
+    const known = performance.now() - heardAt > PROVEN_MS ? null : await found;
     if (known !== null && processOf(known.base) === known.process) return known;
     found = place();
     return found;
@@ -96,7 +96,7 @@ export function openHttp(options: ConnectOptions): Http {
           signal,
         },
       );
-      heardAt = Date.now();
+      heardAt = performance.now();
       if (response.ok) return response;
       throw await problemOf(response);
     } catch (error) {

@@ -17,6 +17,8 @@ export const promises = [
   "health",
   "stop",
   "damage",
+  "clock",
+  "deliveries",
 ] as const;
 
 /** A promise that was broken, and how. */

@@ -57,6 +57,8 @@ export interface HostOptions {
   readonly program?: string;
   /** How large the disk is that can be filled. */
   readonly diskMebibytes?: number;
+  /** More for the daemon's config file. */
+  readonly config?: object;
   /** A data folder to begin with. */
   readonly dataFrom?: string;
 }
@@ -88,7 +90,7 @@ export function openHost(options: HostOptions): DaemonHost {
     writeFileSync(join(folder, agent), shim, { mode: 0o755 });
   }
   // The ACP agent is one of the user's own: its command is configured, and its folders are trusted.
-  const config = { acpCommand: join(folder, "acp"), trustedFolders: [folder] };
+  const config = { acpCommand: join(folder, "acp"), trustedFolders: [folder], ...options.config };
   mkdirSync(join(folder, "config", "franca"), { recursive: true });
   writeFileSync(join(folder, "config", "franca", "franca.config.json"), JSON.stringify(config));
   const size = diskMebibytes + (dataFrom === undefined ? 0 : mebibytesIn(dataFrom));

@@ -2,6 +2,7 @@
  * What goes wrong, in which order: a list of steps drawn from a seed. Pure: the same seed gives the same plan, and a
  * plan that fails can be made smaller.
  */
+import { type ClockJumps, drawJumps } from "./clock-jumps.ts";
 import { type Random, randomFrom } from "./random.ts";
 
 /** How a fake agent behaves in one turn; agents/plays.ts plays them. */
@@ -38,6 +39,9 @@ export type Step =
   | { readonly type: "cut"; readonly afterBytes: number }
   | { readonly type: "disk"; readonly state: "full" | "read-only" | "slow" | "well" }
   | { readonly type: "clock"; readonly offsetMs: number }
+  | ClockJumps
+  /** Receivers of webhooks and telemetry accept requests and do not answer, or answer again. */
+  | { readonly type: "receivers"; readonly state: "hang" | "well" }
   /** One byte of a stored event is changed while the daemon is down. */
   | { readonly type: "damage"; readonly session: number }
   /** The end of the log's file is cut off while the daemon is down. */
@@ -91,8 +95,20 @@ export function drawPlan(seed: number): Plan {
   }
   if (random.chance(0.12)) steps.push({ type: "damage", session: random.integer(sessions.length) });
   else if (random.chance(0.06)) steps.push({ type: "truncate", share: random.between(10, 90) / 100 });
+  addLater(steps, { seed, sessions: sessions.length });
   const clients = scale === "clients" ? Math.ceil(CLIENTS / sessions.length) : random.between(1, 3);
   return { seed, scale, sessions, clients: scale === "talking" ? 1 : clients, steps };
+}
+
+/** Faults that were added later are drawn by themselves: what a seed draws else stays as it is. */
+function addLater(steps: Step[], { seed, sessions }: { readonly seed: number; readonly sessions: number }): void {
+  const random = randomFrom(seed * 31 + 7);
+  const place = (): number => random.integer(Math.max(1, steps.length - 1));
+  if (random.chance(0.3)) steps.splice(place(), 0, drawJumps(random, sessions));
+  if (random.chance(0.15)) {
+    steps.splice(place(), 0, { type: "receivers", state: "well" });
+    steps.splice(0, 0, { type: "receivers", state: "hang" });
+  }
 }
 
 function drawSessions(random: Random, scale: Scale): Agent[] {

@@ -21,9 +21,11 @@ import {
 import { promptFor } from "./agents/prompts.ts";
 import { checkClient, checkLog, checkPrompts, type Violation } from "./checks.ts";
 import { type FaultClient, openClient, openSleeper } from "./client.ts";
+import { checkWatchdog } from "./clock-jumps.ts";
 import { type DaemonHost, type HostOptions, openHost, type Resources } from "./daemon.ts";
 import { addFigures, type Figures, noFigures } from "./figures.ts";
 import type { Plan, Step } from "./plan.ts";
+import { openReceivers, type Receivers } from "./receivers.ts";
 import { compareRendered } from "./rendered.ts";
 import type { StoredSessions } from "./stored.ts";
 
@@ -51,6 +53,8 @@ interface World {
   readonly figures: Figures;
   /** What broke a promise on the way. */
   readonly found: Violation[];
+  /** Null in a plan without them. */
+  readonly receivers: Receivers | null;
   disk: DiskState;
   seen: number;
   sent: number;
@@ -71,7 +75,9 @@ export interface Outcome {
 export async function runPlan(plan: Plan, options: RunOptions): Promise<Outcome> {
   const { settleMs = SETTLE_MS, stored: openStored, ...hostOptions } = options;
   const stored = plan.scale === "stored" ? await openStored() : null;
-  const host = openHost(stored === null ? hostOptions : { ...hostOptions, dataFrom: stored.folder });
+  const receivers = plan.steps.some(({ type }) => type === "receivers") ? await openReceivers() : null;
+  const config = receivers?.config ?? {};
+  const host = openHost({ ...hostOptions, config, ...(stored === null ? {} : { dataFrom: stored.folder }) });
   try {
     await host.start();
     const names = plan.sessions.map((_, index) => `s${index}`);
@@ -86,6 +92,7 @@ export async function runPlan(plan: Plan, options: RunOptions): Promise<Outcome>
       baseline: host.resources(),
       figures: noFigures(),
       found: [],
+      receivers,
       disk: "well",
       seen: 0,
       sent: 0,
@@ -101,6 +108,7 @@ export async function runPlan(plan: Plan, options: RunOptions): Promise<Outcome>
     if (host.isRunning()) await host.stop("SIGKILL").catch(() => null);
     for (const pid of processesIn(host.folder)) killIfAlive(pid);
     host.remove();
+    receivers?.close();
   }
 }
 
@@ -120,6 +128,7 @@ async function carryOut(world: World, plan: Plan, stored: StoredSessions | null)
     const logs = new Map<string, readonly UniversalEvent[]>();
     for (const one of followed) logs.set(one.name, await compare(world, one));
     addFigures(figures, { events: [...logs.values()].reduce((sum, { length }) => sum + length, 0) });
+    if (world.receivers !== null) found.push(...(await world.receivers.check(logs.values())));
     if (stored !== null) found.push(...(await stored.check(world.client())));
     for (const step of last) found.push(...(await harm(world, step, logs)));
   } finally {
@@ -173,7 +182,11 @@ async function compare(world: World, { name, clients, rendered }: Followed): Pro
   for (const [index, { received }] of clients.entries()) {
     found.push(...checkClient(`${name}, client ${index}`, received, log));
   }
-  found.push(...checkLog(name, events), ...checkPrompts(name, acknowledged.get(name) ?? [], events));
+  found.push(
+    ...checkLog(name, events),
+    ...checkWatchdog(name, events),
+    ...checkPrompts(name, acknowledged.get(name) ?? [], events),
+  );
   if (rendered !== null) {
     const whole = openOne(world, rendered.path);
     found.push(...(await compareRendered(world.client().session(name), { cut: rendered, whole })));
@@ -224,6 +237,15 @@ async function perform(world: World, step: Exclude<Step, Last>): Promise<void> {
       return setDisk(world, step.state);
     case "clock":
       return host.setFaults({ clockOffsetMs: step.offsetMs });
+    case "jumps":
+      prompt(world, `s${step.session}`, { play: "pauses", size: step.size });
+      for (const clockOffsetMs of step.offsetsMs) {
+        await passed(world, { events: 1, atMostMs: 100 });
+        host.setFaults({ clockOffsetMs });
+      }
+      return;
+    case "receivers":
+      return world.receivers?.setHanging(step.state === "hang");
     case "pass":
       return passed(world, step);
     default:
@@ -231,7 +253,11 @@ async function perform(world: World, step: Exclude<Step, Last>): Promise<void> {
   }
 }
 
-function prompt(world: World, name: string, { play, size }: Extract<Step, { type: "everybody" | "prompt" }>): void {
+function prompt(
+  world: World,
+  name: string,
+  { play, size }: Pick<Extract<Step, { type: "prompt" }>, "play" | "size">,
+): void {
   world.sent += 1;
   const sending = send(world, name, { text: promptFor(play, size), idempotencyKey: `key-${world.sent}` });
   // Waited for at the end; a plan that broke before does not wait.
@@ -297,7 +323,10 @@ async function send(
   }
 }
 
-async function passed(world: World, { events, atMostMs }: Extract<Step, { type: "pass" }>): Promise<void> {
+async function passed(
+  world: World,
+  { events, atMostMs }: Omit<Extract<Step, { type: "pass" }>, "type">,
+): Promise<void> {
   const wanted = world.seen + events;
   const until = Date.now() + atMostMs;
   while (world.seen < wanted && Date.now() < until) await after(5);
@@ -307,6 +336,7 @@ async function passed(world: World, { events, atMostMs }: Extract<Step, { type: 
 async function settle(world: World): Promise<Violation[]> {
   const { host, names } = world;
   setDisk(world, "well");
+  world.receivers?.setHanging(false);
   if (!host.isRunning()) await host.start();
   await Promise.all(world.sending);
   const until = Date.now() + world.settleMs;

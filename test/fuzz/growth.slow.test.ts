@@ -5,12 +5,18 @@
 import { Session } from "node:inspector/promises";
 import { beforeAll, describe, expect, test } from "vitest";
 import { adapters } from "../../src/adapters/index.ts";
+import { mock } from "../../src/adapters/mock/index.ts";
 import { defaultPolicy } from "../../src/core/input.ts";
+import { spanOf } from "../../src/core/line-template.ts";
 import { openSession } from "../../src/core/session.ts";
+import { snapshotFold } from "../../src/core/snapshot.ts";
+import { projections } from "../../src/projections/index.ts";
+import type { UniversalEvent } from "../../src/protocol/events.ts";
 import { sessionId } from "../../src/protocol/ids.ts";
 import { splitLines } from "../../src/runtime/agent/lines.ts";
 import { openCodec } from "../../src/runtime/log/codec/codec.ts";
 import { openParser } from "../../src/sdk/sse.ts";
+import { lint, ruleSets } from "../../src/server/rules.ts";
 import { encodeEvents } from "../support/entries.ts";
 import { recordedLines } from "./values.ts";
 
@@ -116,5 +122,81 @@ describe("adapters", () => {
       const session = openSession({ sessionId: sessionId("s"), adapter, policy: defaultPolicy });
       for (const line of lines) session.step({ type: "line", from: "agent", line: grown(line, size), at: 1_000 });
     }, 50);
+  });
+});
+
+describe("many open tool calls", () => {
+  const call = (id: string) => ({
+    type: "call",
+    ...{ id, message: "m", tool: "bash", kind: "command", title: "List", input: { command: "ls" } },
+  });
+  /** Opens them all, prints something in each, asks a person about some, closes them all. */
+  function* lines(size: number): Generator<unknown> {
+    yield { type: "ready", session: "n", version: "1", model: "m", directory: "/", permission_mode: "x", tools: [] };
+    const ids = Array.from({ length: size }, (_, index) => `c${index}`);
+    for (const id of ids) yield* [call(id), { type: "run", id }];
+    for (const id of ids) yield* [{ type: "output", id, text: "a" }, { type: "heartbeat" }];
+    for (const id of ids.slice(0, 10)) {
+      yield { type: "ask", id: `${id}.ask`, action: "bash", call: id, tool: "bash", input: {}, patterns: [] };
+    }
+    for (const id of ids)
+      yield* [
+        { type: "output", id, text: "b" },
+        { type: "todos", todos: [] },
+      ];
+    for (const id of ids) yield { type: "result", id, output: "ab", error: false };
+    yield { type: "end", reason: "completed" };
+  }
+
+  function eventsOf(size: number): UniversalEvent[] {
+    const session = openSession({ sessionId: sessionId("s"), adapter: mock, policy: defaultPolicy, connected: true });
+    const events: UniversalEvent[] = [];
+    let at = 1_000;
+    for (const line of lines(size)) {
+      at += 1;
+      const text = JSON.stringify(line);
+      if (session.repeat(spanOf(text), at) === null) {
+        events.push(...session.step({ type: "line", from: "agent", line, at }, text).events);
+      }
+      session.wakeAt();
+    }
+    return events;
+  }
+
+  test("in the turn machine", () => expectLinear((size) => void eventsOf(size), 300));
+
+  test("when a turn ends that has background work", () =>
+    expectLinear((size) => {
+      const session = openSession({ sessionId: sessionId("s"), adapter: mock, policy: defaultPolicy, connected: true });
+      const feed = (line: unknown) => session.step({ type: "line", from: "agent", line, at: 1_000 });
+      const ids = Array.from({ length: size }, (_, index) => `c${index}`);
+      for (const id of ids) for (const line of [call(id), { type: "run", id }]) feed(line);
+      feed({ type: "background", tasks: ids.map((id) => ({ id: `${id}.task`, title: "t", call: id })) });
+      for (const id of ids) for (const line of [{ type: "output", id, text: "b" }, { type: "heartbeat" }]) feed(line);
+      feed({ type: "end", reason: "completed" });
+      for (const id of ids) feed({ type: "result", id, output: "b", error: false });
+    }, 300));
+
+  test.each(projections)("in the projection $name", async (projection) => {
+    const small = eventsOf(300);
+    const large = eventsOf(1_200);
+    await expectLinear((size) => {
+      const running = projection.open();
+      for (const event of size === 300 ? small : size === 1_200 ? large : []) running.step(event);
+      running.end();
+    }, 300);
+  });
+
+  test("in the rules, the snapshot and telemetry", async () => {
+    const small = eventsOf(300);
+    const large = eventsOf(1_200);
+    const pick = (size: number) => (size === 300 ? small : size === 1_200 ? large : []);
+    for (const rules of ruleSets.filter(({ dialect }) => dialect === "universal")) {
+      await expectLinear((size) => void lint(rules, pick(size)), 300);
+    }
+    await expectLinear((size) => {
+      const snapshot = snapshotFold.start();
+      for (const event of pick(size)) snapshotFold.step(snapshot, event);
+    }, 300);
   });
 });

@@ -1,6 +1,6 @@
 /**
- * Command lines with their expected verdict under each of the five rule sets: `a` allow, `?` ask, `d` deny. `OUT` is the
- * folder outside. A new trick is added here with the verdict it must have.
+ * Command lines with their expected verdict under each of the five rule sets: `a` allow, `?` ask, `d` deny. `OUT` is
+ * the folder outside. A new trick is added here with the verdict it must have.
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";

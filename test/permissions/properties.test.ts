@@ -1,4 +1,4 @@
-/** Properties of the shell parser: quoting is safe, it never throws, and its work is linear in the length of the line. */
+/** Properties of the shell parser: quoting is safe, it never throws, and its work is linear in the line. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { parseShellCommand } from "../../src/permissions/shell-command.ts";

@@ -16,6 +16,8 @@ export interface AgentOptions {
   readonly isStubborn: (session: string) => boolean;
   /** What reaches an agent. */
   readonly onHeard: (session: string, line: MockHears) => void;
+  /** The daemon stops an agent; `silentMs`: since its last line, while the machine was awake. */
+  readonly onStopped: (session: string, silentMs: number) => void;
   /** Agents that run now, so that one can be killed. */
   readonly running: Map<string, RunningAgent>;
 }
@@ -36,6 +38,8 @@ interface State {
   readonly session: string;
   scripts: Script[];
   open: boolean;
+  /** When it sent its last line, or was started; of `World.awake`. */
+  spokeAt: number;
 }
 
 export function simulatedAgent(options: AgentOptions): InProcessAgent {
@@ -44,8 +48,9 @@ export function simulatedAgent(options: AgentOptions): InProcessAgent {
       const { life, world, running } = options;
       const session = host.options.session_id;
       if (world.random.chance(0.02)) throw new Error("The simulated agent could not be started.");
-      const state: State = { options, host, session, scripts: [], open: life.act() };
+      const state: State = { options, host, session, scripts: [], open: life.act(), spokeAt: world.awake() };
       host.signal.addEventListener("abort", () => {
+        options.onStopped(session, world.awake() - state.spokeAt);
         state.open = false;
       });
       running.set(session, { kill: () => exit(state, null) });
@@ -132,10 +137,12 @@ function perform(state: State, script: Script, beat: Beat): void {
   switch (beat.type) {
     case "say":
     case "garble":
+      state.spokeAt = state.options.world.awake();
       state.host.emit(beat.line);
       return next(state, script);
     case "ask":
       script.waitsFor = beat.line.id;
+      state.spokeAt = state.options.world.awake();
       state.host.emit(beat.line);
       return;
     case "pause":

@@ -1,4 +1,5 @@
 /** What must hold of a simulated life, whatever went wrong in it. Pure: what was seen in, broken promises out. */
+import { defaultPolicy } from "../../src/core/input.ts";
 import { projections } from "../../src/projections/index.ts";
 import type { UniversalEvent } from "../../src/protocol/events.ts";
 import { lint, universal } from "../../src/server/rules.ts";
@@ -26,6 +27,8 @@ export function checkAll({ observer, clients, logs }: Evidence): Violation[] {
     checkOrder(events, broken(`order of ${session}`));
     checkTurns(events, broken(`turns of ${session}`));
     checkRules(events, broken(`rules of ${session}`));
+    const silences = observer.stopped.filter((one) => one.session === session).map(({ silentMs }) => silentMs);
+    checkWatchdog(events, silences, broken(`watchdog of ${session}`));
   }
   for (const client of clients) checkClient(client, logs.get(client.session) ?? [], broken(`client ${client.name}`));
   for (const prompt of observer.prompts) checkPrompt(prompt, { observer, logs }, broken("prompts"));
@@ -36,6 +39,16 @@ export function checkAll({ observer, clients, logs }: Evidence): Violation[] {
 }
 
 type Report = (what: string) => void;
+
+/** The daemon's own policy. */
+const WATCHDOG_MS = defaultPolicy.watchdogMs;
+
+/** The watchdog stops only agents that were silent while the machine was awake, whatever the clock did. */
+function checkWatchdog(events: readonly UniversalEvent[], silences: readonly number[], broken: Report): void {
+  const ended = events.filter(({ type, data }) => type === "error" && "code" in data && data.code === "watchdog");
+  const silent = silences.filter((ms) => ms >= WATCHDOG_MS);
+  if (ended.length > silent.length) broken(`ended ${ended.length} turns, and only ${silent.length} were silent`);
+}
 
 function checkOrder(events: readonly UniversalEvent[], broken: Report): void {
   let time = "";

@@ -42,6 +42,8 @@ export interface Observer {
   readonly looks: Looked[];
   /** Lines that agents were sent. */
   readonly heard: { readonly session: string; readonly line: MockHears }[];
+  /** Agents that the daemon stopped, and for how long they had been silent while the machine was awake. */
+  readonly stopped: { readonly session: string; readonly silentMs: number }[];
   /** Calls that were refused for a reason that nobody gave. */
   readonly surprises: string[];
   /** Calls that nobody answered yet. */
@@ -64,6 +66,7 @@ export function openObserver(): Observer {
     titles: [],
     looks: [],
     heard: [],
+    stopped: [],
     surprises: [],
     pending: 0,
     sent(prompt) {

@@ -56,6 +56,8 @@ export type Step = Timed &
     /** So many of the writes fail. */
     | { readonly type: "disk"; readonly fullMs: number; readonly share: number }
     | { readonly type: "clock"; readonly offsetMs: number }
+    /** The machine sleeps. On macOS timers count that time, on Linux only the wall clock does. */
+    | { readonly type: "sleep"; readonly ms: number; readonly counted: boolean }
   );
 
 export interface SessionPlan {
@@ -112,6 +114,17 @@ function drawStep(random: Random, sessions: number): Step {
   if (kind < 97) return { after, type: "title", session };
   if (kind < 99) return { after, type: "compact", session };
   return { after, type: "terminate", session };
+}
+
+/** A plan with the clock set, or the machine asleep, right after each of its steps: an agent may be in mid-sentence. */
+export function withJumps(plan: Plan): Plan {
+  const random = randomFrom(plan.seed * 11 + 5);
+  const jump = (): Step => {
+    const after = random.integer(20);
+    if (random.chance(0.5)) return { after, type: "clock", offsetMs: random.between(-48, 48) * HOUR_MS };
+    return { after, type: "sleep", ms: random.between(1, 12) * HOUR_MS, counted: random.chance(0.5) };
+  };
+  return { ...plan, steps: plan.steps.flatMap((step) => [step, jump()]) };
 }
 
 const drawPrompt = (random: Random, session: number): Step => ({

@@ -79,6 +79,7 @@ async function start(simulation: Simulation): Promise<void> {
     playOf,
     isStubborn: (session) => stubborn.has(session),
     onHeard: (session, line) => void observer.heard.push({ session, line }),
+    onStopped: (session, silentMs) => void observer.stopped.push({ session, silentMs }),
     running: simulation.agents,
   });
   const propose = async () => {

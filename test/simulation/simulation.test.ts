@@ -3,7 +3,7 @@
  * twice. `SIMULATE_SEEDS` sets how many plans are drawn; `npm run simulate` draws as many as one likes.
  */
 import { describe, expect, test } from "vitest";
-import { drawPlan, type Plan, type Step, shrink, smaller } from "./plan.ts";
+import { drawPlan, type Plan, type Step, shrink, smaller, withJumps } from "./plan.ts";
 import { simulate } from "./simulate.ts";
 
 const SEEDS = Number(process.env.SIMULATE_SEEDS ?? 80);
@@ -22,6 +22,11 @@ async function broken(plans: readonly Plan[]): Promise<string[]> {
 
 test(`no promise is broken in ${SEEDS} lives that were drawn`, { timeout: 600_000 }, async () => {
   expect(await broken(Array.from({ length: SEEDS }, (_, index) => drawPlan(index + 1)))).toEqual([]);
+});
+
+test(`nor in ${SEEDS} lives in which the clock is set and the machine sleeps again and again`, async () => {
+  const plans = Array.from({ length: SEEDS }, (_, index) => withJumps(drawPlan(index + 1)));
+  expect(await broken(plans)).toEqual([]);
 });
 
 /** 909: a queued prompt whose turn had ended before its session was open again was run twice. */

@@ -67,6 +67,8 @@ async function carryOutStep(simulation: Simulation, step: Step, index: number): 
       return;
     case "clock":
       return world.setClock(step.offsetMs);
+    case "sleep":
+      return world.sleep(step);
     default:
       return disturb(simulation, { step, id });
   }

@@ -24,7 +24,11 @@ export interface World {
   readonly pause: (ms: number) => Promise<void>;
   /** Sets the wall clock; the time that has passed stays as it is. */
   readonly setClock: (offsetMs: number) => void;
+  /** `counted`: timers count the time of the sleep, and those that were due then fire late. */
+  readonly sleep: (options: { readonly ms: number; readonly counted: boolean }) => void;
   readonly wall: () => number;
+  /** Like `now`, without the time of sleep, except for the little of it that a daemon cannot notice. */
+  readonly awake: () => number;
   /** Lets things happen until nothing is due any more: true; or false after so many. */
   readonly runOut: (limit: number) => Promise<boolean>;
 }
@@ -37,9 +41,13 @@ const RAREST_MS = 600_000;
 /** Things due within this time of each other happen in any order. */
 const SLACK_MS = 2;
 
+/** The longest timer of a session, and what it may be late. */
+const UNNOTICED_MS = 61_000;
+
 export function openWorld(random: Random): World {
   let now = 0;
   let offset = 0;
+  let slept = 0;
   const due: Due[] = [];
   const later: World["later"] = (ms, run, { regular = false } = {}) => {
     const one = { at: now + ms, run, regular };
@@ -67,6 +75,14 @@ export function openWorld(random: Random): World {
     setClock(offsetMs) {
       offset = offsetMs;
     },
+    sleep({ ms, counted }) {
+      if (!counted) offset += ms;
+      else {
+        now += ms;
+        slept += Math.max(0, ms - UNNOTICED_MS);
+      }
+    },
+    awake: () => now - slept,
     wall: () => BEGINNING + offset + now,
     async runOut(limit) {
       await allSettled();

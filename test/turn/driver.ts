@@ -2,7 +2,6 @@
 
 import { type Capabilities, noCapabilities } from "../../src/core/capabilities.ts";
 import { defaultPolicy } from "../../src/core/input.ts";
-import { isBackground } from "../../src/core/lifecycle.ts";
 import type { MachineOutput, MachineState } from "../../src/core/machine-state.ts";
 import type { Report } from "../../src/core/report.ts";
 import { type MachineInput, type MachineOptions, startMachine, stepMachine, wakeAt } from "../../src/core/turn.ts";
@@ -232,10 +231,9 @@ export const closeResult = (key: string): Report => ({
 export function shapeOf(driver: Driver): string {
   const { state } = driver;
   const { turn } = state;
-  const open = [...state.ledger.open.values()].map(({ head }) => {
-    const held = isBackground(state, head);
-    return `${head.kind}${held ? "*" : ""}`;
-  });
+  const open = [...state.ledger.open.values()].map(
+    ({ head, inBackground }) => `${head.kind}${inBackground ? "*" : ""}`,
+  );
   const due = [state.requests.size, state.held.size];
   return JSON.stringify([
     state.connection,

@@ -3,7 +3,8 @@
  * state.
  */
 import { expect, test } from "vitest";
-import { isToolAtWork } from "../../src/core/lifecycle.ts";
+import { isToolAtWork } from "../../src/core/background.ts";
+import type { MachineState } from "../../src/core/machine-state.ts";
 import { stepMachine, wakeAt } from "../../src/core/turn.ts";
 import { alphabet, bruteAlphabet, type Driver, type Letter, play, type Start, shapeOf, startDriver } from "./driver.ts";
 import { type Observer, observe, startObserver } from "./invariants.ts";
@@ -80,6 +81,14 @@ test.each([
 });
 
 const MANY_TICKS = 200;
+const HOUR_MS = 3_600_000;
+
+/** A clock that is set ahead ends nothing, and leaves every wait as long as it was. */
+function expectNoEffectOfClock(state: MachineState, history: readonly Letter[]): void {
+  const before = wakeAt(state);
+  const outputs = stepMachine(state, { type: "clock", aheadMs: 40 * HOUR_MS, at: state.at });
+  if (outputs.length > 0 || wakeAt(state) !== before) throw new Error(`Not the same after ${history.join(" → ")}`);
+}
 
 /**
  * From here, time alone leads to idle, or to a person's answer with a deadline, or to a live agent whose tool is at
@@ -89,6 +98,7 @@ function expectWayOut(history: readonly Letter[]): void {
   const reached = walk(history, lazily);
   if (reached === null) throw new Error("A history that was possible is not");
   const { state } = reached.driver;
+  expectNoEffectOfClock(state, history);
   for (let ticks = 0; ticks < MANY_TICKS; ticks += 1) {
     const at = wakeAt(state);
     if (at === null) break;

@@ -95,7 +95,7 @@ function onAnswer(state: State, { about, id, body, at }: { about: Asked; id: str
     case "questions":
       return [...onPending(state, { body, at }), ...askNext(state, "status", "/session/status")];
     case "status":
-      return onStatusRead(state, { body, at });
+      return onStatusRead(state, body);
     case "liveness":
       return onLiveness(state, body);
     case "revert":
@@ -261,7 +261,7 @@ const isPermission = (asked: object): asked is OpenCodePermission => isOpenCodeP
 const isQuestion = (asked: object): asked is OpenCodeQuestion => isOpenCodeQuestion({ ...asked });
 
 /** Last of the reread: whether the turn ended while we were away. */
-function onStatusRead(state: State, { body, at }: { body: unknown; at: number }): Out {
+function onStatusRead(state: State, body: unknown): Out {
   state.rereading = false;
   const { root } = state;
   if (root === null) return [];
@@ -269,7 +269,7 @@ function onStatusRead(state: State, { body, at }: { body: unknown; at: number })
   const status = statusIn(body, root);
   if (status !== null) {
     // A stale busy must not begin a turn: only one that we were waiting for counts.
-    return thread.busy || state.prompted ? onStatus(state, { thread, status, at }) : [];
+    return thread.busy || state.prompted ? onStatus(state, { thread, status }) : [];
   }
   const spoken = thread.latest?.completed === true && state.messages.has(thread.latest.id);
   if (!thread.busy && !(state.prompted && spoken)) return [];

@@ -111,7 +111,7 @@ function onAnnounced(
     case "session.deleted":
       return onDeleted(state, event.properties.info);
     case "session.status":
-      return onStatus(state, { thread, status: event.properties.status, at });
+      return onStatus(state, { thread, status: event.properties.status });
     case "session.idle":
       // It follows the status idle, which has said the same.
       return state.statusSeen && !thread.busy ? [] : onIdle(state, thread);

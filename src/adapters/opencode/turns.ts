@@ -13,7 +13,7 @@ import { closeSubagent, openSubagent } from "./subagents.ts";
 
 export function onStatus(
   state: State,
-  { thread, status, at }: { thread: Thread; status: OpenCodeStatus; at: number },
+  { thread, status }: { thread: Thread; status: OpenCodeStatus },
 ): (Report | Send)[] {
   state.statusSeen = true;
   switch (status.type) {
@@ -24,7 +24,7 @@ export function onStatus(
       thread.retrying = true;
       if (!isRoot(state, thread)) return out;
       const { attempt, message, next } = status;
-      return [...out, { type: "state", state: "retrying", attempt, message, delayMs: Math.max(0, next - at) }];
+      return [...out, { type: "state", state: "retrying", attempt, message, nextAt: next }];
     }
     case "idle":
       return onIdle(state, thread);

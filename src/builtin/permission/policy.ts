@@ -122,7 +122,7 @@ function decide({ mode }: Policy, { permission, configured, guarded, byDefault }
 
 const denied = (reason: string): Verdict => ({ action: "deny", reason, rule: null });
 
-/** Allows everything without a question. A repeated call that would be asked about is denied unless a rule allows it. */
+/** Allows everything. A repeated call that would be asked about is denied unless a rule allows it. */
 function decideInBypass(permission: string, configured: Verdict): Verdict {
   if (permission !== "doom_loop" || configured.action === "allow") return allowed("the session is in bypass mode");
   return denied("the same call had the same result before, and bypass mode has no questions; do something else");

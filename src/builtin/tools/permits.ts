@@ -100,7 +100,7 @@ function guardOfPath({ dataDirectory }: ToolContext, { path, runsCode: runs }: I
   return isOwnData(dataDirectory, { path, searches: false }) ? OWN_DATA : null;
 }
 
-/** Gets permission for a command. Places outside that it names are requested separately if a rule allows the command. */
+/** Gets permission for a command. If a rule allows it, places outside that it names are requested separately. */
 export async function permitCommand(context: ToolContext, command: string): Promise<void> {
   const { directory } = context;
   const inspection = await inspectAction({ kind: "command", command }, directory);

@@ -1,7 +1,7 @@
 /** What the writer stores for a batch of inputs: events, native lines, prompt states, items and a checkpoint. */
 import type { NativeRecord, SessionOutput } from "../../core/input.ts";
 import type { RepeatedDelta } from "../../core/repeat.ts";
-import type { Snapshot } from "../../core/snapshot.ts";
+import { SNAPSHOT_ITEMS, type Snapshot } from "../../core/snapshot.ts";
 import type { UniversalEvent } from "../../protocol/events.ts";
 import { itemNumber, type PromptId, promptId, type SessionId } from "../../protocol/ids.ts";
 import { encodeSnapshot } from "../log/checkpoints.ts";
@@ -15,6 +15,8 @@ const CHECKPOINT_EVENTS = 5_000;
 const SHARE_AT_END = 2;
 const SHARE_BEFORE = 4;
 const LARGE_CHECKPOINT = 8 * 1024;
+/** With more items than this, nearly all open, a checkpoint would stall other sessions: it waits until few are left. */
+const MOST_ITEMS = 10 * SNAPSHOT_ITEMS;
 
 /** The native line at hand: what was parsed, and the text it was parsed from. */
 export interface Origin {
@@ -79,7 +81,8 @@ export function openRecorder(options: RecorderOptions): Recorder {
         prompts,
         items,
         summary: summarise({ id, settings, snapshot: snapshot() }),
-        checkpoint: isDue(state, turnEnded) ? checkpoint(state, snapshot()) : null,
+        checkpoint:
+          snapshot().items.size <= MOST_ITEMS && isDue(state, turnEnded) ? checkpoint(state, snapshot()) : null,
       };
     },
   };

@@ -86,7 +86,7 @@ const KEPT_MS = 1_000;
 function briefly<T>(look: () => T): () => T {
   let kept: { readonly value: T; readonly until: number } | null = null;
   return () => {
-    if (kept === null || Date.now() > kept.until) kept = { value: look(), until: Date.now() + KEPT_MS };
+    if (kept === null || performance.now() > kept.until) kept = { value: look(), until: performance.now() + KEPT_MS };
     return kept.value;
   };
 }

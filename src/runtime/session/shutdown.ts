@@ -43,7 +43,7 @@ async function stopSession(table: OpenSessions, open: OpenSession): Promise<void
   await (waiting || !open.link.isOpen() ? open.link.stopSilently() : stopAgent(open, noExit));
   await open.writer.flushed();
   // A prompt that began meanwhile has no agent, and no next start would look for its turn.
-  if (open.session.snapshot().turn !== null && !hasQueue()) {
+  while (open.session.snapshot().turn !== null && !hasQueue()) {
     await open.writer.submit({ type: "disconnected", exit: noExit });
   }
   await unload(table, open);

@@ -2,53 +2,66 @@
 import type { System, Timer } from "../system.ts";
 import type { SessionClock } from "./clock.ts";
 
-/** Timers cannot wait longer; a later wake-up is set again. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
+/** A longer wait is made of several timers: when the machine sleeps, at most this much of the sleep counts. */
+const LONGEST_TIMER_MS = 60_000;
 
 export interface WakeTimer {
-  /** Epoch milliseconds, by the session's clock; null: nothing is waited for. */
+  /** In the session clock's time; null: nothing is waited for. */
   readonly set: (at: number | null) => void;
   readonly cancel: () => void;
 }
 
 export interface WakeTimerOptions {
   readonly clock: SessionClock;
-  readonly system: Pick<System, "elapsed" | "after">;
+  readonly system: Pick<System, "elapsed" | "after" | "soon">;
   readonly wake: (at: number) => void;
 }
 
-/**
- * The timer stays as it is when the wake-up only moves later, which happens with every line: the session is woken too
- * early then, and asks again. What is compared is when a timer fires, not the time it was set for: after the system's
- * clock was set ahead (or the machine has slept), a timer that was set for an earlier time still fires much later.
- */
+/** The timer stays as it is when the wake-up only moves later, which happens with every line. */
 export function openWakeTimer({ clock, system, wake }: WakeTimerOptions): WakeTimer {
   let timer: Timer | null = null;
   /** Of `system.elapsed()`. */
   let firesAt = Number.POSITIVE_INFINITY;
   let asked: number | null = null;
-  const cancel = (): void => {
+  const stop = (): void => {
     timer?.cancel();
     timer = null;
     firesAt = Number.POSITIVE_INFINITY;
-    asked = null;
   };
-  const fire = (): void => {
-    cancel();
-    wake(clock.now());
-  };
-  return {
-    cancel,
-    set(at) {
-      // A wait that is known keeps its length, whatever the system's clock has done since.
-      if (at === null || at === asked) return;
-      const delay = Math.min(Math.max(0, at - clock.now()), LONGEST_TIMER_MS);
-      const due = system.elapsed() + delay;
-      asked = at;
-      if (due >= firesAt) return;
-      timer?.cancel();
+  const start = (at: number, now: number): void => {
+    const delay = Math.min(Math.max(0, at - now), LONGEST_TIMER_MS);
+    const due = system.elapsed() + delay;
+    if (due < firesAt) {
+      stop();
       timer = system.after(delay, fire, { background: true });
       firesAt = due;
+    }
+    clock.rest(firesAt);
+  };
+  const fire = (): void => {
+    const now = clock.now();
+    stop();
+    if (asked === null) clock.rest(Number.POSITIVE_INFINITY);
+    else if (asked > now) start(asked, now);
+    // After the poll phase: lines of the agent that wait to be read come before the wake-up.
+    else system.soon(wakeIfDue);
+  };
+  const wakeIfDue = (): void => {
+    if (asked === null) return;
+    const now = clock.now();
+    if (asked > now) return start(asked, now);
+    asked = null;
+    wake(now);
+  };
+  return {
+    cancel() {
+      asked = null;
+      stop();
+    },
+    set(at) {
+      asked = at;
+      if (at === null) clock.rest(firesAt);
+      else start(at, clock.now());
     },
   };
 }

@@ -7,7 +7,7 @@ import type { EventLog, SessionSettings } from "../log/contract.ts";
 import type { Logger } from "../logger.ts";
 import type { Redactor } from "../redact.ts";
 import type { System, Timer } from "../system.ts";
-import { openClock, type SessionClock } from "./clock.ts";
+import { type ClockOptions, openClock, type SessionClock } from "./clock.ts";
 import { type Origin, type RecordState, startRecordState } from "./record.ts";
 import type { StepScheduler } from "./step-scheduler.ts";
 import type { WakeTimer } from "./wake-timer.ts";
@@ -93,7 +93,7 @@ export interface WriterState extends WriterOptions {
  * Field by field: objects made by spreading have another hidden class in each session, and the engine would compile
  * the code that every line runs through anew for each.
  */
-export function startWriterState(options: WriterOptions): WriterState {
+export function startWriterState(options: WriterOptions, onAhead: ClockOptions["onAhead"]): WriterState {
   return {
     id: options.id,
     session: options.session,
@@ -107,7 +107,7 @@ export function startWriterState(options: WriterOptions): WriterState {
     resume: options.resume,
     onStored: options.onStored,
     onBroken: options.onBroken,
-    clock: openClock(Date.parse(options.session.snapshot().time) || 0, options.system),
+    clock: openClock({ from: Date.parse(options.session.snapshot().time) || 0, system: options.system, onAhead }),
     record: startRecordState(options.session.snapshot()),
     queue: [],
     queued: 0,

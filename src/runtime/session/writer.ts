@@ -64,7 +64,8 @@ export interface Writer {
 }
 
 export function openWriter(options: WriterOptions): Writer {
-  const state = startWriterState(options);
+  const feedTimed = (input: SessionInput): void => push({ input, origin: null, size: 0, check: null, done: null });
+  const state = startWriterState(options, (aheadMs, at) => feedTimed({ type: "clock", aheadMs, at }));
   const job: StepJob = { run: () => stepQueued(state, job) };
   const push = (entry: Entry): void => {
     if (state.closed) return isLines(entry) ? undefined : entry.done?.reject(state.closedBy);
@@ -86,12 +87,12 @@ export function openWriter(options: WriterOptions): Writer {
   const wakeTimer = openWakeTimer({
     clock: state.clock,
     system: state.system,
-    wake: (at) => push({ input: { type: "tick", at }, origin: null, size: 0, check: null, done: null }),
+    wake: (at) => feedTimed({ type: "tick", at }),
   });
+  // Nothing is due before the first input: a turn that a dead process left open is ended by `restarted`, not by time.
   state.wakeTimer = wakeTimer;
-  wakeTimer.set(state.session.wakeAt());
   return {
-    feed: (input) => push({ input: timed(input), origin: null, size: 0, check: null, done: null }),
+    feed: (input) => feedTimed(timed(input)),
     receive(heard) {
       push(entryFromAgent(state.redactor, heard, state.clock.now()));
       state.behind ||= state.queued > BEHIND_BYTES;

@@ -27,7 +27,7 @@ export const delayAfter = (tries: number, firstMs: number): number =>
 
 interface Pending extends Reference {
   tries: number;
-  /** Epoch milliseconds; not stored: a daemon that starts again tries at once. */
+  /** Of `performance.now()`; not stored: a daemon that starts again tries at once. */
   nextAt: number;
 }
 
@@ -180,7 +180,7 @@ function pump(work: Work): void {
   if (state.timer !== null) clearTimeout(state.timer);
   state.timer = null;
   if (stopped.signal.aborted) return;
-  const now = Date.now();
+  const now = performance.now();
   const seen = new Set<string>();
   let next = Number.POSITIVE_INFINITY;
   for (const one of state.pending) {
@@ -226,7 +226,7 @@ function settle(work: Work, one: Pending, delivery: Delivery): void {
     return drop(state, one);
   }
   one.tries += 1;
-  one.nextAt = Date.now() + delayAfter(one.tries, firstDelayMs);
+  one.nextAt = performance.now() + delayAfter(one.tries, firstDelayMs);
   state.lastError = delivery.error;
   logger.warn("webhook.failed", { webhook: name, event: idOf(one), tries: one.tries, error: delivery.error });
   if (one.tries < MAX_TRIES) return;

@@ -160,9 +160,9 @@ function modelAs(providerID: string, { id, name, variants, limit, cost }: ModelS
 function cached<Value>(make: () => Promise<Value>): () => Promise<Value> {
   let made: { readonly value: Promise<Value>; readonly at: number } | null = null;
   return () => {
-    if (made !== null && Date.now() - made.at < FRESH_MS) return made.value;
+    if (made !== null && performance.now() - made.at < FRESH_MS) return made.value;
     const value = make();
-    made = { value, at: Date.now() };
+    made = { value, at: performance.now() };
     value.catch(() => {
       made = null;
     });

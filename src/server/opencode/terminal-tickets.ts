@@ -17,7 +17,7 @@ export function openTickets(): Tickets {
     note(answer) {
       const ticket = ticketIn(answer);
       if (ticket === null) return;
-      known.set(ticket, Date.now() + TICKET_MS);
+      known.set(ticket, performance.now() + TICKET_MS);
       for (const old of known.keys()) {
         if (known.size <= MOST) return;
         known.delete(old);
@@ -26,7 +26,7 @@ export function openTickets(): Tickets {
     take(ticket) {
       const until = known.get(ticket) ?? 0;
       known.delete(ticket);
-      return Date.now() <= until;
+      return performance.now() <= until;
     },
   };
 }
