@@ -45,7 +45,7 @@ const bugs = [
     bug: "loses the queue at a restart",
     shows: /never run|began no turn/,
     file: "src/runtime/session/open-sessions.ts",
-    from: "const queued = runQueue && !snapshot.ended ? await log.queuedPrompts(id) : [];",
+    from: "const queued = mayRun ? await log.queuedPrompts(id) : [];",
     to: "const queued = [];",
   },
   {

@@ -119,6 +119,15 @@ test("pure layers have no clock, no randomness, no output and no process", () =>
   expect(found).toEqual([]);
 });
 
+test("timeouts are made by timeoutSignal, because Node 20 loses those of AbortSignal.timeout", () => {
+  const found = sourcesIn(...ours, "web").flatMap((source) =>
+    codeLines(source).flatMap(({ number, text }) =>
+      text.includes("AbortSignal.timeout") ? [`${source.path}:${number}`] : [],
+    ),
+  );
+  expect(found).toEqual([]);
+});
+
 describe("sizes", () => {
   test("files have at most 400 lines", () => {
     const long = sources.filter(({ lines }) => lines.length > 401);

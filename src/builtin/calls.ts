@@ -123,7 +123,8 @@ async function perform(options: CallsOptions, call: ModelCall): Promise<ToolOutc
 }
 
 function toolContext({ context, signal, subagent, delegate }: CallsOptions, call: ModelCall): ToolContext {
-  const { directory, outputDirectory, dataDirectory, sessionId, files, processes, ripgrep, todos, gate } = context;
+  const { directory, outputDirectory, dataDirectory, sessionId, files, processes, view, ripgrep, todos, gate } =
+    context;
   const { call_id: callId, tool, input } = call;
   const asker = { tool, call_id: callId, input, subagent, signal };
   return {
@@ -135,6 +136,7 @@ function toolContext({ context, signal, subagent, delegate }: CallsOptions, call
     signal,
     files,
     processes,
+    view,
     ripgrep,
     todos,
     environment: context.commandEnvironment,

@@ -32,6 +32,7 @@ export interface SessionContext {
   readonly files: FileLedger;
   readonly commandEnvironment: Readonly<Record<string, string>>;
   readonly processes: ToolContext["processes"];
+  readonly view: ToolContext["view"];
   readonly ripgrep: string | null;
   /** Says a line; resolves when the reader has room again. */
   readonly say: (line: BuiltinSays) => Promise<void>;

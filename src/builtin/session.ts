@@ -6,6 +6,7 @@ import type { BuiltinHears, BuiltinSays, BuiltinTodo } from "../dialects/builtin
 import type { RememberedScope } from "../permissions/scopes.ts";
 import { ApiError } from "../protocol/errors.ts";
 import type { PermissionMode } from "../protocol/events.ts";
+import { fullView } from "../runtime/agent/file-view.ts";
 import type { OutboundFetch } from "../runtime/outbound/fetch.ts";
 import { readAttachments } from "./attachments.ts";
 import { type Repeats, trackRepeats } from "./calls.ts";
@@ -98,15 +99,11 @@ function startState(options: SessionOptions): State {
     outputDirectory,
     dataDirectory,
     commandEnvironment,
-    ripgrep,
-    hooks,
-    world,
-    settings,
-    gate,
-    say,
+    ...{ ripgrep, hooks, world, settings, gate, say },
     sessionId: host.options.session_id,
     files: fileLedger(),
     processes: host.processes ?? { begin: async () => randomUUID(), ended: () => {} },
+    view: host.view ?? fullView,
     todos: {
       read: () => state.todos,
       write(todos) {

@@ -4,7 +4,7 @@ import { isCancel, multiselect, select, selectKey, text } from "@clack/prompts";
 import { allowedFromNowOn, canRemember, scopesOf } from "../core/approval-words.ts";
 import { defined } from "../core/defined.ts";
 import { visible } from "../core/visible.ts";
-import { type ApprovalRequest, approvalLines, clean, oneLine, paintFor } from "../projections/text/index.ts";
+import { type ApprovalRequest, approvalLines, oneLine, paintFor } from "../projections/text/index.ts";
 import type { PermissionAnswer } from "../protocol/commands.ts";
 import type { Permission, Question, QuestionRequest } from "../protocol/events.ts";
 
@@ -168,11 +168,11 @@ export function askQuestions(
 }
 
 async function askOne(question: Question, { signal }: { signal: AbortSignal }): Promise<Asked<string[]>> {
-  const message = clean(question.question);
+  const message = visible(question.question);
   const options = question.options.map(({ label, description }) => ({
     value: label,
-    label: clean(label),
-    ...defined({ hint: description === undefined ? undefined : clean(description) }),
+    label: visible(label),
+    ...defined({ hint: description === undefined ? undefined : visible(description) }),
   }));
   const shared = { message, output: process.stderr, signal };
   const cancelled = (): Asked<string[]> => (signal.aborted ? null : "cancelled");

@@ -2,6 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { resolve } from "node:path";
 import { type Command, Option } from "commander";
+import { visible } from "../core/visible.ts";
 import { clean } from "../projections/text/index.ts";
 import { cost, count, duration } from "../projections/text/summary.ts";
 import { comparisonMetadata } from "../protocol/comparison.ts";
@@ -137,7 +138,7 @@ interface Race {
 async function race({ door, contestant, prompt, directory, flags, comparison }: Race): Promise<Result> {
   const { name, agent, model } = contestant;
   const session = randomUUID();
-  const say = (text: string): void => void process.stderr.write(`${clean(name)}: ${clean(text)}\n`);
+  const say = (text: string): void => void process.stderr.write(`${visible(name)}: ${clean(text)}\n`);
   const seen = collect();
   let worktree: Worktree | null = null;
   try {
@@ -225,7 +226,7 @@ function report(results: readonly Result[]): string {
       `+${sum(files, "added")} −${sum(files, "removed")}`,
     ];
   });
-  const texts = results.map(({ name, text, error }) => `\n${clean(name)}\n${indent(text, error)}`);
+  const texts = results.map(({ name, text, error }) => `\n${visible(name)}\n${indent(text, error)}`);
   return `${table([HEAD, ...rows])}${texts.join("")}`;
 }
 
@@ -270,7 +271,7 @@ function nextSteps(left: readonly Result[]): string {
   return left
     .map(({ name: agent, session, worktree }) => {
       const id = shortId(session);
-      return `${clean(agent)}: ${worktree?.path ?? ""}\n  take it over with: ${name} diff ${id} | git apply\n`;
+      return `${visible(agent)}: ${visible(worktree?.path ?? "")}\n  take it over with: ${name} diff ${id} | git apply\n`;
     })
     .join("");
 }

@@ -60,6 +60,7 @@ function withoutSecrets({
   builtin,
   webhooks,
   configFolder: _folder,
+  secretFiles: _files,
   ...settings
 }: LoadedSettings): Record<string, unknown> {
   const provider = Object.fromEntries(
@@ -116,6 +117,9 @@ export default {
 
   // Folders whose settings, hooks, plugins and MCP servers agents may use.
   // trustedFolders: ["/home/me/project"],
+
+  // Hide the data folder from agents: "auto" (where possible), "require" or "off".
+  // hideData: "require",
 
   // Environment variables that every agent gets, beside the usual ones.
   // passEnv: ["MY_VARIABLE"],

@@ -32,6 +32,8 @@ export type LoadedSettings = Omit<Settings, Optional | OptionalOfHosts | Optiona
   /** As named by its owner; null for the data folder's own, `false` for none. */
   readonly token: string | false | null;
   readonly watchdogMs: number | null;
+  /** Files that hold the token or the database URL, whether they are used or not. */
+  readonly secretFiles: readonly string[];
 };
 
 export interface LoadOptions {
@@ -43,7 +45,9 @@ export interface LoadOptions {
 export async function loadSettings({ flags, env }: LoadOptions): Promise<LoadedSettings> {
   const file = configFileOf({ path: textOf(flags.config), env });
   const fromFile = file === null ? {} : await readConfigFile(file);
-  const ranked = [fromFile, await fromEnvironment(env), await fromFlags(flags)].map(withToken);
+  const sources = [fromFile, await fromEnvironment(env), await fromFlags(flags)];
+  const secretFiles = secretFilesOf(sources, file);
+  const ranked = sources.map(withToken);
   const given: Partly = (await Promise.all(ranked.map(withDatabaseUrl))).reduce(override);
   refusePassword(flags.databaseUrl);
   if (typeof flags.token === "string") warnOfArguments();
@@ -66,6 +70,8 @@ export async function loadSettings({ flags, env }: LoadOptions): Promise<LoadedS
     watchdogMs: given.watchdogMs ?? null,
     passEnv: given.passEnv ?? [],
     trustedFolders: given.trustedFolders ?? [],
+    hideData: given.hideData ?? "auto",
+    secretFiles,
     logLevel: given.logLevel ?? "warn",
     ...defined({ keepDays: given.keepDays, maxDisk: given.maxDisk }),
     stopWaitMs: given.stopWaitMs ?? 0,
@@ -83,6 +89,13 @@ export async function loadSettings({ flags, env }: LoadOptions): Promise<LoadedS
     telemetryAllow: given.telemetryAllow ?? [],
     configFolder: file === null ? process.cwd() : dirname(file),
   };
+}
+
+function secretFilesOf(sources: readonly Partly[], configFile: string | null): string[] {
+  const named = sources.flatMap(({ tokenFile = [], databaseUrlFile = [] }) => [tokenFile, databaseUrlFile].flat());
+  const [{ token, databaseUrl } = {}] = sources;
+  const hasSecret = typeof token === "string" || databaseUrl !== undefined;
+  return [...named.map((path) => resolve(path)), ...(hasSecret && configFile !== null ? [configFile] : [])];
 }
 
 /** A token and a file with the token are one setting: what ranks higher replaces both. */
@@ -210,6 +223,7 @@ const forms: Readonly<Record<Key, Form>> = {
   watchdogMs: "number",
   passEnv: "list",
   trustedFolders: "file only",
+  hideData: "checked text",
   keepDays: "number",
   maxDisk: "checked text",
   stopWaitMs: "number",

@@ -2,11 +2,13 @@
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { defined } from "../core/defined.ts";
 import type { Trial } from "../core/trial.ts";
 import type { UniversalEvent } from "../protocol/events.ts";
-import type { AgentSummary } from "../protocol/resources.ts";
+import type { AgentSummary, HideDataState } from "../protocol/resources.ts";
 import { lint, universal } from "../rules/index.ts";
-import { openRuntime } from "../server/compose.ts";
+import { timeoutSignal } from "../runtime/timeout-signal.ts";
+import { openRuntime, type RuntimeSettings } from "../server/compose.ts";
 import { CHANGED, prepare, promptOf, README, serveModel } from "./doctor-trial.ts";
 import type { Door } from "./door.ts";
 import { embeddedDoor } from "./door-embedded.ts";
@@ -28,6 +30,8 @@ export interface Finding {
   readonly path: string | null;
   /** Whether it has what it needs to log in; null when that was not looked for. */
   readonly login: boolean | null;
+  /** Whether the data folder is hidden from it. */
+  readonly hideData: HideDataState;
   /** How the turn ended; null when it did not, or none was run. */
   readonly turn: string | null;
   /** Whether the file has the new line; null when that is not asked of the agent. */
@@ -43,18 +47,23 @@ export interface Finding {
   readonly advice: string;
 }
 
-export interface Examination {
-  readonly summary: AgentSummary;
+/** The settings of the user that count for a trial too. */
+export interface Laboratory extends Pick<RuntimeSettings, "hideData" | "secretFiles"> {
   /** Where agents are installed. */
   readonly data: string;
+}
+
+export interface Examination extends Laboratory {
+  readonly summary: AgentSummary;
   readonly signal: AbortSignal;
 }
 
 /** Sessions of their own: nothing is stored, no settings or plugins of the user take part. */
-export const openLaboratory = async ({ data }: { readonly data: string }): Promise<Door> =>
+export const openLaboratory = async ({ data, hideData, secretFiles }: Laboratory): Promise<Door> =>
   embeddedDoor(
     await openRuntime({
       data,
+      ...defined({ hideData, secretFiles }),
       store: "memory",
       durability: "normal",
       watchdogMs: null,
@@ -102,7 +111,7 @@ interface Heard {
 async function listen(trial: Trial, { door, env, directory, summary, signal }: Listening): Promise<Heard> {
   const id = `doctor-${summary.id}`;
   await door.create(id, { agent: summary.id, directory, permissionMode: trial.permissionMode, env });
-  const deadline = AbortSignal.any([signal, AbortSignal.timeout(TURN_MS)]);
+  const deadline = timeoutSignal({ signal, ms: TURN_MS });
   await runTurn({ door, id, prompt: promptOf(trial), rule: "approve", signal: deadline });
   const { events } = await door.events(id, { offset: 0, limit: PAGE, includeRaw: false });
   const lines = await nativeLines(door, id);
@@ -160,11 +169,12 @@ function problemOf({ agent, reason, error, changed, unparsed, violations }: Symp
   return null;
 }
 
-const aboutOf = ({ id, version, path }: AgentSummary) => ({
+const aboutOf = ({ id, version, path, hideData }: AgentSummary) => ({
   agent: id,
   version: version ?? null,
   path: path ?? null,
   login: null,
+  hideData,
 });
 
 /** For agents on which no turn was run. */

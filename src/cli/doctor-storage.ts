@@ -7,9 +7,10 @@ import { folderName } from "../runtime/folder-name.ts";
 import { text } from "../runtime/log/rows.ts";
 import { type Database, openDatabase } from "../runtime/log/sqlite/database.ts";
 import { examineLog, type Problem, repairLog } from "../runtime/log/sqlite/examine.ts";
+import { refuseDamagedFiles } from "../runtime/log/sqlite/log-files.ts";
 import { LOG_FILE } from "../runtime/log/sqlite/open.ts";
 import { describeSalvage, salvagesIn } from "../runtime/log/sqlite/salvage.ts";
-import { NEWEST_SCHEMA, pragma, prepareDatabase } from "../runtime/log/sqlite/schema.ts";
+import { correctVersion, mayBeOurs, NEWEST_SCHEMA, pragma, prepareDatabase } from "../runtime/log/sqlite/schema.ts";
 import { storageError } from "../runtime/storage-error.ts";
 
 export interface StorageProblem extends Omit<Problem, "kind"> {
@@ -33,6 +34,7 @@ export function repairStorage(folder: string): readonly StorageProblem[] {
   const lock = lockDaemon(folder);
   try {
     return onLog(folder, (database) => {
+      if (mayBeOurs(database)) correctVersion(database);
       const left = repairLog(database);
       for (const path of strayAttachments(folder, database)) rmSync(path, { recursive: true, force: true });
       return left;
@@ -48,11 +50,14 @@ function onLog(folder: string, examine: Examine): readonly StorageProblem[] {
   const file = join(folder, LOG_FILE);
   if (!existsSync(file)) return [];
   try {
+    refuseDamagedFiles(file);
     const database = openDatabase(file);
     try {
       // An older file is upgraded as at every start; a newer one is refused in words.
-      if (pragma(database, "user_version") !== NEWEST_SCHEMA) prepareDatabase(database, { file, durability: "normal" });
-      return examine(database);
+      const version = pragma(database, "user_version");
+      if (version !== NEWEST_SCHEMA && !mayBeOurs(database)) prepareDatabase(database, { file, durability: "normal" });
+      const found = examine(database);
+      return mayBeOurs(database) ? [versionProblem(file, version), ...found] : found;
     } finally {
       database.close();
     }
@@ -61,6 +66,14 @@ function onLog(folder: string, examine: Examine): readonly StorageProblem[] {
     return [{ kind: "database", message, repairable: false }];
   }
 }
+
+const versionProblem = (file: string, version: number): StorageProblem => ({
+  kind: "database",
+  message:
+    `${file} says that a newer Franca wrote it (schema ${version}), and has the tables of this one. Update Franca, or ` +
+    "repair the number if no newer Franca has used it.",
+  repairable: true,
+});
 
 /** Folders of files that came with prompts of sessions that are gone. */
 function strayAttachments(folder: string, database: Database): string[] {

@@ -5,7 +5,7 @@ import { ApiError } from "../protocol/errors.ts";
 import type { AgentSummary } from "../protocol/resources.ts";
 import { loadSettings } from "./config.ts";
 import { checkStorage } from "./doctor-data.ts";
-import { examine, type Finding, openLaboratory, unexamined } from "./doctor-examine.ts";
+import { examine, type Finding, type Laboratory, openLaboratory, unexamined } from "./doctor-examine.ts";
 import type { StorageProblem } from "./doctor-storage.ts";
 import { loginAdvice } from "./login-advice.ts";
 import { onSignals } from "./signals.ts";
@@ -54,16 +54,17 @@ Examples:
 async function doctor(names: readonly string[], flags: Flags): Promise<void> {
   const { data: folder, ...others } = flags;
   const named = typeof folder === "string" ? { data: folder } : {};
-  const { data } = await loadSettings({ flags: { ...others, ...named }, env: process.env });
+  const { data, hideData, secretFiles } = await loadSettings({ flags: { ...others, ...named }, env: process.env });
+  const laboratory: Laboratory = { data, hideData, secretFiles };
   const storage = await checkStorage(data, { yes: flags.yes === true });
   if (flags.storage === true || folder === true) {
     if (names.length > 0) throw new UsageError("Agents are not tried when only what is stored is checked.");
     return reportStorage(storage, { json: flags.json === true });
   }
   // Looked for before the user's own environment is left outside.
-  const logins = loginsIn(await summariesOf(data));
+  const logins = loginsIn(await summariesOf(laboratory));
   leaveOutside(process.env);
-  const wanted = choose(await summariesOf(data), names);
+  const wanted = choose(await summariesOf(laboratory), names);
   const stopped = new AbortController();
   const stop = (): void => stopped.abort();
   const release = onSignals({ interrupt: stop, terminate: stop });
@@ -71,7 +72,7 @@ async function doctor(names: readonly string[], flags: Flags): Promise<void> {
   try {
     for (const summary of wanted) {
       if (stopped.signal.aborted) break;
-      const finding = await lookAt(summary, { data, asked: names.length > 0, signal: stopped.signal });
+      const finding = await lookAt(summary, { ...laboratory, asked: names.length > 0, signal: stopped.signal });
       // What was interrupted says nothing about the agent.
       if (!stopped.signal.aborted) findings.push(withLogin(finding, logins.get(finding.agent) ?? null));
     }
@@ -117,8 +118,8 @@ function leaveOutside(env: NodeJS.ProcessEnv): void {
   for (const name of Object.keys(env)) if (isPersonal(name)) delete env[name];
 }
 
-async function summariesOf(data: string): Promise<readonly AgentSummary[]> {
-  const door = await openLaboratory({ data });
+async function summariesOf(laboratory: Laboratory): Promise<readonly AgentSummary[]> {
+  const door = await openLaboratory(laboratory);
   try {
     return await door.agents();
   } finally {
@@ -132,14 +133,13 @@ function choose(all: readonly AgentSummary[], names: readonly string[]): readonl
   throw new UsageError(`There is no agent ${unknown.join(", ")}. There are: ${all.map(({ id }) => id).join(", ")}.`);
 }
 
-interface Looking {
-  readonly data: string;
+interface Looking extends Laboratory {
   /** An agent that was asked for by name must be there. */
   readonly asked: boolean;
   readonly signal: AbortSignal;
 }
 
-async function lookAt(summary: AgentSummary, { data, asked, signal }: Looking): Promise<Finding> {
+async function lookAt(summary: AgentSummary, { asked, ...looking }: Looking): Promise<Finding> {
   const { id, installed } = summary;
   const { trial = null, binary = null } = adapterFor(id) ?? {};
   if (!installed) {
@@ -151,7 +151,7 @@ async function lookAt(summary: AgentSummary, { data, asked, signal }: Looking): 
   }
   process.stderr.write(`Trying ${id}…\n`);
   try {
-    return await examine(trial, { summary, data, signal });
+    return await examine(trial, { summary, ...looking });
   } catch (error) {
     // A refusal is a finding about this agent; the others are looked at all the same.
     if (!(error instanceof ApiError)) throw error;
@@ -165,10 +165,25 @@ function print(findings: readonly Finding[]): void {
   for (const { agent, firstUnparsed, violations } of findings) {
     for (const line of [...firstUnparsed, ...violations]) process.stdout.write(`${agent}: ${line}\n`);
   }
+  process.stdout.write(hideDataText(findings));
   const programs = findings.filter(({ path }) => path !== null);
   if (findings.some(({ state }) => state === "absent") && programs.length === 0) {
     process.stderr.write("franca: no agent's program is installed; try: franca agents install claude\n");
   }
+}
+
+/** Agents by the reason why they see the data folder, one line each. */
+function hideDataText(findings: readonly Finding[]): string {
+  const agentsBy = new Map<string, string[]>();
+  for (const { agent, hideData } of findings) {
+    if (hideData.active) continue;
+    const reason = hideData.reason ?? "";
+    agentsBy.set(reason, [...(agentsBy.get(reason) ?? []), agent]);
+  }
+  if (agentsBy.size === 0) return "data folder: hidden from agents\n";
+  return [...agentsBy]
+    .map(([reason, agents]) => `data folder: not hidden from ${agents.join(", ")}: ${reason}\n`)
+    .join("");
 }
 
 const row = ({ agent, state, version, login, turn, changed, nativeLines, unparsed, advice }: Finding): string[] => {

@@ -2,7 +2,7 @@
 import { closeSync, existsSync, openSync, readSync, statSync, watch } from "node:fs";
 import { join } from "node:path";
 import { type Command, InvalidArgumentError } from "commander";
-import { clean } from "../projections/text/index.ts";
+import { visible } from "../core/visible.ts";
 import { loadSettings } from "./config.ts";
 import { onSignals } from "./signals.ts";
 import { CommandError } from "./usage.ts";
@@ -43,7 +43,7 @@ async function logs(flags: Flags): Promise<void> {
       `There is no ${file}. franca daemon start writes it; a daemon in the foreground (franca serve) logs to its terminal.`,
     );
   }
-  const shown = (line: string): string => `${flags.json === true ? clean(line) : readable(line)}\n`;
+  const shown = (line: string): string => `${flags.json === true ? visible(line) : readable(line)}\n`;
   let place = statSync(file).size;
   const tail = readPart(file, { from: Math.max(0, place - MAX_BYTES), to: place })
     .split("\n")
@@ -89,8 +89,8 @@ function readable(line: string): string {
     const more = Object.entries(fields).map(
       ([name, value]) => `${name}=${typeof value === "string" ? value : JSON.stringify(value)}`,
     );
-    return clean([at, (LEVELS[Number(level)] ?? String(level)).padEnd(5), String(msg), ...more].join(" "));
+    return visible([at, (LEVELS[Number(level)] ?? String(level)).padEnd(5), String(msg), ...more].join(" "));
   } catch {
-    return clean(line);
+    return visible(line);
   }
 }

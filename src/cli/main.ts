@@ -1,5 +1,7 @@
 /** The command line: a table of commands, of which only the one that was asked for is loaded. */
+
 import { Command, CommanderError } from "commander";
+import { visible } from "../core/visible.ts";
 import { ApiError } from "../protocol/errors.ts";
 import { ImpostorError } from "../sdk/credential.ts";
 import { UnreachableError } from "../sdk/http.ts";
@@ -156,6 +158,6 @@ function exitCode(error: unknown): number {
 const nextStep = ({ code }: ApiError): string => (code === "session_not_found" ? " franca sessions lists them." : "");
 
 function say(message: string, { code }: { code: number }): number {
-  process.stderr.write(`franca: ${message}\n`);
+  process.stderr.write(`franca: ${visible(message)}\n`);
   return code;
 }

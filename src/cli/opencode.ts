@@ -13,6 +13,7 @@ import { defined } from "../core/defined.ts";
 import { openBinaries } from "../runtime/agent/binaries.ts";
 import { daemonOf } from "../runtime/daemon/lock.ts";
 import { silentLogger } from "../runtime/logger.ts";
+import { timeoutSignal } from "../runtime/timeout-signal.ts";
 import { findCredential } from "../sdk/credential.ts";
 import { serveWebApp } from "../server/opencode/web-app.ts";
 import { type LoadedSettings, loadSettings } from "./config.ts";
@@ -130,7 +131,7 @@ async function startCarrier(program: string) {
   try {
     const url = await listening(child);
     const authorization = `Basic ${Buffer.from(`opencode:${password}`).toString("base64")}`;
-    const page = await fetch(url, { headers: { authorization }, signal: AbortSignal.timeout(STARTED_MS) });
+    const page = await fetch(url, { headers: { authorization }, signal: timeoutSignal({ ms: STARTED_MS }) });
     const isPage = page.ok && page.headers.get("content-type")?.includes("text/html") === true;
     if (!isPage) throw new CommandError("This OpenCode does not carry its web app: install a release that does.");
     return { url, authorization, child };
@@ -141,7 +142,7 @@ async function startCarrier(program: string) {
 }
 
 async function listening(child: ChildProcessByStdio<null, Readable, null>): Promise<string> {
-  const signal = AbortSignal.timeout(STARTED_MS);
+  const signal = timeoutSignal({ ms: STARTED_MS });
   for await (const line of createInterface({ input: child.stdout, signal })) {
     const [, url] = /listening on (http:\/\/\S+)/.exec(line) ?? [];
     if (url !== undefined) return url.replace(/\/$/, "");

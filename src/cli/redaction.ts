@@ -18,13 +18,9 @@ const secretRules: readonly Rule[] = [
   [/\bxox[abprs]-[A-Za-z0-9-]{10,}/g, "xox-redacted"],
   [/\bAIza[A-Za-z0-9_-]{30,}/g, "AIza-redacted"],
   [/\b[Bb]earer\s+[A-Za-z0-9._~+/=-]{12,}/g, "Bearer redacted"],
-  [/\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}/g, "jwt-redacted"],
 ];
 
-const placeRules: readonly Rule[] = [
-  [/(?:\/[\w.@-]+)+\.sock\b/g, "/tmp/agent.sock"],
-  [/\b(127\.0\.0\.1|localhost|\[::1\]):\d{2,5}\b/g, "$1:1"],
-];
+const placeRules: readonly Rule[] = [[/\b(127\.0\.0\.1|localhost|\[::1\]):\d{2,5}\b/g, "$1:1"]];
 
 /** Fields that name a person or an installation. */
 const privateField = new RegExp(
@@ -32,6 +28,33 @@ const privateField = new RegExp(
     "account_?uuid|organization_?uuid|user_?email|email|hostname)$",
   "i",
 );
+
+/** Sockets, by the longest path that ends in `.sock`. Each path is read once. */
+const withoutSockets = (text: string): string =>
+  text.replaceAll(/(?:\/[\w.@-]+)+/g, (path) => path.replace(/^.*[\w.@-]\.sock\b/s, "/tmp/agent.sock"));
+
+/** Characters of a token of three parts that are separated by dots. */
+const TOKEN_CHARACTERS = /[A-Za-z0-9_.-]{29,}/g;
+const MIN_TOKEN_PART = 8;
+
+/** JSON Web Tokens: `eyJ` with three parts. Each run of token characters is read once. */
+const withoutTokens = (text: string): string => text.replaceAll(TOKEN_CHARACTERS, tokensRedacted);
+
+function tokensRedacted(run: string): string {
+  const parts = run.split(".");
+  const out: string[] = [];
+  for (let at = 0; at < parts.length; at += 1) {
+    const part = parts[at] ?? "";
+    const start = part.search(/\beyJ[A-Za-z0-9_-]{8}/);
+    const areLong = [parts[at + 1], parts[at + 2]].every((next) => (next ?? "").length >= MIN_TOKEN_PART);
+    if (start === -1 || !areLong) out.push(part);
+    else {
+      out.push(`${part.slice(0, start)}jwt-redacted`);
+      at += 2;
+    }
+  }
+  return out.join(".");
+}
 
 export function openRedaction({ directory, secrets }: RedactionOptions): (value: unknown) => unknown {
   const places: readonly (readonly [string, string])[] = [
@@ -43,7 +66,9 @@ export function openRedaction({ directory, secrets }: RedactionOptions): (value:
     let out = given;
     for (const secret of secrets) if (secret.length >= 8) out = out.replaceAll(secret, "redacted");
     for (const [place, name] of places) if (place.length > 1) out = out.replaceAll(place, name);
-    for (const [pattern, replacement] of [...secretRules, ...placeRules]) out = out.replaceAll(pattern, replacement);
+    for (const [pattern, replacement] of secretRules) out = out.replaceAll(pattern, replacement);
+    out = withoutSockets(withoutTokens(out));
+    for (const [pattern, replacement] of placeRules) out = out.replaceAll(pattern, replacement);
     const { username } = userInfo();
     return username === "root" || username.length < 3
       ? out

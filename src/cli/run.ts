@@ -5,6 +5,7 @@ import { relative, resolve } from "node:path";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { MOCK } from "../core/default-agent.ts";
 import { defined } from "../core/defined.ts";
+import { visible } from "../core/visible.ts";
 import { ApiError } from "../protocol/errors.ts";
 import type { PermissionMode } from "../protocol/events.ts";
 import { permissionModes } from "../protocol/permission-modes.ts";
@@ -20,6 +21,7 @@ import { JSON_RESULT, type Output, openFormat, TERMINAL } from "./output.ts";
 import { agentFor } from "./run-agent.ts";
 import { attachmentsFrom, promptText } from "./run-prompt.ts";
 import { runTurn, STOP_LADDER } from "./run-turn.ts";
+import { hideDataOption } from "./serve-options.ts";
 import { findSession, shortId } from "./session-id.ts";
 import { settleTrust } from "./trust.ts";
 import { CommandError, UsageError } from "./usage.ts";
@@ -48,6 +50,7 @@ interface RunFlags extends BudgetFlags {
   readonly trust?: true;
   readonly worktree?: true | string;
   readonly delegate?: true;
+  readonly hideData?: string;
 }
 
 export function define(command: Command): void {
@@ -83,6 +86,7 @@ export function define(command: Command): void {
       )
       .option("--finish-todos", "let the turn continue while todos are open, within bounds (docs/continuation.md)")
       .option("--delegate", "let the agent ask other agents, through the MCP server franca (docs/mcp.md)")
+      .addOption(hideDataOption())
       .option("--base-url <url>", "for the builtin agent: the address of the model's provider", parseUrl)
       .option("--format <format>", "what is printed: text, universal, or what franca convert writes", TERMINAL)
       .addOption(
@@ -169,6 +173,9 @@ async function runPrompt(asked: Prompting): Promise<string> {
   const { prompt, attachments, flags, settings, output, isSpoken } = asked;
   const door = await openDoor({ flags: { ...flags }, env: process.env, stop: STOP_LADDER });
   try {
+    if (door.url !== null && flags.hideData !== undefined) {
+      throw new UsageError("--hide-data is a setting of the daemon, and one runs: franca daemon start --hide-data …");
+    }
     const known = await formerSession(door, flags);
     const { agent, directory, model } = known ?? (await newSession(door, { flags, settings, output }));
     await settleTrust({ door, agent, directory, trust: flags.trust === true });
@@ -180,7 +187,7 @@ async function runPrompt(asked: Prompting): Promise<string> {
     const worktree = created?.worktree;
     if (worktree !== undefined) {
       output.setDirectory?.(worktree.path);
-      if (isSpoken) output.say(`worktree ${worktree.path} on ${worktree.branch}`);
+      if (isSpoken) output.say(`worktree ${visible(worktree.path)} on ${visible(worktree.branch)}`);
     }
     if (known !== null) await change(door, session, flags);
     await door.giveKeys(session, agent);
@@ -210,7 +217,7 @@ function heading({ agent, model, directory }: { agent: string; model: string | n
   const who = agent === MOCK ? "mock (scripted answers, no model)" : `${agent} · ${model ?? "default model"}`;
   const home = homedir();
   const inHome = directory === home || directory.startsWith(`${home}/`);
-  return `${who} · ${inHome ? `~${directory.slice(home.length)}` : directory}`;
+  return `${who} · ${visible(inHome ? `~${directory.slice(home.length)}` : directory)}`;
 }
 
 type Place = Pick<SessionSummary, "agent" | "directory" | "model">;

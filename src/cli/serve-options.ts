@@ -23,6 +23,7 @@ export function addServeOptions(command: Command): Command {
       "environment variables passed to agents in addition to the usual ones (repeatable)",
       list,
     )
+    .addOption(hideDataOption())
     .option(
       "--webhook-allow <host>",
       "private host, address or network that webhooks may be sent to (repeatable; docs/webhooks.md)",
@@ -59,6 +60,13 @@ export function addServeOptions(command: Command): Command {
       ]),
     );
 }
+
+/** For every command that starts agents itself. */
+export const hideDataOption = (): Option =>
+  new Option(
+    "--hide-data <mode>",
+    "hide the data folder from agents: where possible, always, or not at all (default: auto)",
+  ).choices(["auto", "require", "off"]);
 
 function addStoreOptions(command: Command): Command {
   return command

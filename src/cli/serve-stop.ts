@@ -3,6 +3,7 @@
  * default), then writes are finished and agents are stopped. Each further signal skips what is waited for.
  */
 import type { Logger } from "../runtime/logger.ts";
+import { timeoutSignal } from "../runtime/timeout-signal.ts";
 import type { Daemon } from "../server/compose.ts";
 
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
@@ -51,7 +52,7 @@ interface Waiting {
 /** Until no turn runs, `waitMs` at the longest. A turn that waits for a person is not waited for. */
 async function untilIdle({ sessions }: Daemon, { waitMs, signal }: Waiting): Promise<void> {
   if (waitMs === 0) return;
-  const over = AbortSignal.any([signal, AbortSignal.timeout(waitMs)]);
+  const over = timeoutSignal({ signal, ms: waitMs });
   const after = sessions.position();
   if ((await sessions.working()) === 0) return;
   for await (const group of sessions.followAll({ signal: over, after })) {

@@ -1,5 +1,7 @@
 /** `franca sessions discover` and `adopt`: conversations that agents keep in files of their own. */
+
 import type { Command } from "commander";
+import { visible } from "../core/visible.ts";
 import { oneLine } from "../projections/text/index.ts";
 import type { Adoption, DiscoveredConversation } from "../protocol/adoption.ts";
 import { addDoorOptions, type Door } from "./door.ts";
@@ -79,7 +81,7 @@ async function adopt(door: Door, ids: readonly string[], flags: Flags): Promise<
     try {
       const adoption = await door.adopt({ agent, nativeSessionId, ...(fork === true ? { fork } : {}) });
       adoptions.push({ ...adoption, agent, nativeSessionId });
-      if (json !== true) process.stdout.write(`${sentence(adoption, title)}\n`);
+      if (json !== true) process.stdout.write(`${visible(sentence(adoption, title))}\n`);
     } catch (error) {
       // One that cannot be read is a sentence; the others are adopted all the same.
       const why = error instanceof Error ? error.message : String(error);

@@ -85,6 +85,8 @@ export const Settings = z.strictObject({
   passEnv: z.array(VariableName),
   /** Absolute paths of folders whose settings, hooks, plugins and MCP servers agents may use. */
   trustedFolders: z.array(z.string().startsWith("/", "a trusted folder is an absolute path")),
+  /** Whether agents are kept from the data folder: where that is possible, always or not at all. */
+  hideData: z.enum(["auto", "require", "off"]),
   /** Idle sessions without a change for so many days are deleted. */
   keepDays: z.number(DAYS).int(DAYS).min(1, DAYS).max(36_500, DAYS),
   /** Beyond so much, idle sessions are deleted, the oldest first: bytes, or a text like 2GB. */

@@ -1,8 +1,8 @@
 /** Lists for people: columns as wide as what is in them. Scripts use `--json`. */
-import { clean } from "../projections/text/index.ts";
+import { visible } from "../core/visible.ts";
 
 export function table(rows: readonly (readonly string[])[]): string {
-  const shown = rows.map((row) => row.map((cell) => clean(cell).replaceAll("\n", " ")));
+  const shown = rows.map((row) => row.map((cell) => visible(cell).replaceAll("\n", " ")));
   const widths: number[] = [];
   for (const row of shown) {
     for (const [column, cell] of row.entries()) widths[column] = Math.max(widths[column] ?? 0, cell.length);

@@ -1,7 +1,7 @@
 /** `franca trust`: which folders may bring along what agents run, and the question before the first use of one. */
 import { resolve } from "node:path";
 import type { Command } from "commander";
-import { clean } from "../projections/text/index.ts";
+import { visible } from "../core/visible.ts";
 import { ApiError } from "../protocol/errors.ts";
 import { addDoorOptions, type Door, openDoor } from "./door.ts";
 import { printJson } from "./table.ts";
@@ -36,7 +36,7 @@ const list = (flags: Flags): Promise<void> =>
   withDoor(flags, async (door) => {
     const { folders } = await door.trust();
     if (flags.json === true) return printJson({ folders });
-    const lines = folders.map(({ path, from }) => `${clean(path)}${from === "config" ? "  (config file)" : ""}\n`);
+    const lines = folders.map(({ path, from }) => `${visible(path)}${from === "config" ? "  (config file)" : ""}\n`);
     process.stdout.write(
       lines.length === 0 ? "No folder is trusted. To trust one: franca trust add .\n" : lines.join(""),
     );
@@ -45,13 +45,13 @@ const list = (flags: Flags): Promise<void> =>
 const add = (folder: string, flags: Flags): Promise<void> =>
   withDoor(flags, async (door) => {
     const path = await door.addTrust(resolve(folder), { force: flags.force === true });
-    process.stdout.write(`Trusted: ${clean(path)}\n`);
+    process.stdout.write(`Trusted: ${visible(path)}\n`);
   });
 
 const remove = (folder: string, flags: Flags): Promise<void> =>
   withDoor(flags, async (door) => {
     await door.removeTrust(resolve(folder));
-    process.stdout.write(`No longer trusted: ${clean(resolve(folder))}\n`);
+    process.stdout.write(`No longer trusted: ${visible(resolve(folder))}\n`);
   });
 
 export interface TrustQuestion {
@@ -86,7 +86,7 @@ async function confirmTrust(directory: string): Promise<boolean> {
   const { confirm } = await import("@clack/prompts");
   const answer = await confirm({
     message:
-      `Trust the files in ${clean(directory)}?\n` +
+      `Trust the files in ${visible(directory)}?\n` +
       "Then agents may run what it brings along: settings, hooks, plugins, MCP servers. Without trust they start restricted.",
     active: "Yes, I trust it",
     inactive: "No, start restricted",

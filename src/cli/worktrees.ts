@@ -1,6 +1,6 @@
 /** `franca worktrees`: git worktrees that were made for sessions, and removing them. */
 import type { Command } from "commander";
-import { clean } from "../projections/text/index.ts";
+import { visible } from "../core/visible.ts";
 import { ApiError } from "../protocol/errors.ts";
 import { statText } from "./diff.ts";
 import { addDoorOptions, type Door, openDoor } from "./door.ts";
@@ -55,5 +55,5 @@ async function remove(door: Door, named: string, flags: Flags): Promise<void> {
   const removed = await door.removeWorktree(first.sessionId, { force: flags.force === true });
   if (flags.json === true) return printJson(removed);
   const branch = removed.branchKept ? `the branch ${removed.branch} is kept` : `the branch ${removed.branch} too`;
-  process.stdout.write(`Removed: ${clean(removed.path)} (${branch})\n${statText(removed.files)}`);
+  process.stdout.write(`Removed: ${visible(removed.path)} (${branch})\n${statText(removed.files)}`);
 }

@@ -33,6 +33,8 @@ export interface Capabilities {
   readonly rewind?: boolean;
   /** It takes permission rules and keeps them itself. */
   readonly permissionRules?: boolean;
+  /** It can run its commands in a sandbox of its own, which must work inside the view that hides the data folder. */
+  readonly ownSandbox?: boolean;
   /** What may be asked of it beside turns; nothing when absent. */
   readonly asks?: readonly AskWord[];
   /** What its prompts may carry beside words and files; nothing when absent. */

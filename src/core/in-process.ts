@@ -17,6 +17,21 @@ export interface OfferedModels {
   readonly defaultModel?: string;
 }
 
+/** A program to start. */
+export interface ProgramStart {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly directory: string;
+  /** The folders in which the command is looked for, as in PATH. */
+  readonly path: string | undefined;
+}
+
+/** How the program is started so that it does not see the host's own files. */
+export interface StartInView extends ProgramStart {
+  /** The started process is the parent of the program, and ends after it with its exit code. */
+  readonly wrapped: boolean;
+}
+
 export interface InProcessHost {
   readonly options: LaunchOptions;
   /** Says one line. False when the reader is behind: then wait for `drained` before saying more. */
@@ -31,6 +46,12 @@ export interface InProcessHost {
     /** The id that every process of the tree carries in its environment. */
     readonly begin: () => Promise<string>;
     readonly ended: (runId: string) => void;
+  };
+  /** Keeps the host's own files, such as its token, from the agent; absent where there are none. */
+  readonly view?: {
+    readonly start: (program: ProgramStart) => Promise<StartInView>;
+    /** Whether a path is one of these files. It must be free of links. */
+    readonly hides: (path: string) => boolean;
   };
 }
 

@@ -72,6 +72,8 @@ export type SessionInput =
       readonly message: string;
       readonly code: string;
       readonly details?: unknown;
+      /** A stored prompt that will never run because of it. */
+      readonly refused_prompt?: PromptId;
       readonly at: number;
     }
   /** A request of a session that this one's agent has started, or how it was resolved there. */

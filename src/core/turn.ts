@@ -17,6 +17,7 @@ import type { SessionInput, TurnPolicy } from "./input.ts";
 import { forgetClosed, startLedger } from "./items.ts";
 import type { FolderFacts } from "./launch.ts";
 import {
+  announceQueue,
   closeLeftovers,
   conclude,
   finishAsSignalled,
@@ -210,9 +211,13 @@ function onProposals(
 }
 
 function onNotice(state: MachineState, out: MachineOutput[], notice: Extract<MachineInput, { type: "notice" }>): void {
-  const { message, code, details } = notice;
+  const { message, code, details, refused_prompt: refused } = notice;
   const data = { message, code, fatal: false, ...defined({ details }) };
-  if (!state.ended) emit(state, out, { type: "error", data }, ours());
+  if (state.ended) return;
+  emit(state, out, { type: "error", data }, ours());
+  if (refused === undefined) return;
+  if (state.announced.delete(refused)) announceQueue(state, out);
+  out.push({ type: "prompt.dropped", prompt_id: refused });
 }
 
 function onPlaced(state: MachineState, out: MachineOutput[], placement: Placement): void {

@@ -1,9 +1,9 @@
-/** Makes hidden characters visible, wherever a person must see exactly what an agent does. */
+/** Makes hidden characters visible, in what a user approves and in names of folders, sessions and titles. */
 
 // Whatever leaves no mark on the screen, changes the order of what does, or passes for a space.
 const HIDDEN = /(?![\n\t ])[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}\u2800]/gu;
 
-/** For what a person approves: nothing is removed, and every hidden character is written out, as `\x1b` or `\u202e`. */
+/** Writes every hidden character as an escape such as `\x1b` or `\u202e`, and removes nothing. */
 export const visible = (text: string): string => text.replace(HIDDEN, written);
 
 function written(character: string): string {

@@ -63,13 +63,25 @@ export const SessionSummary = z.object({
   usage: UsageTotal.optional(),
   /** How its last turn ended; absent before that. */
   lastEnd: z.object({ reason: EndReason, message: z.string().optional() }).optional(),
+  /** Why the session can only be read and deleted: its stored settings are damaged. */
+  damaged: z.string().optional(),
 });
 export type SessionSummary = z.infer<typeof SessionSummary>;
+
+/** Whether processes of an agent are kept from the data folder. */
+export const HideDataState = z.object({
+  active: z.boolean(),
+  /** Why not; absent when they are. */
+  reason: z.string().optional(),
+});
+export type HideDataState = z.infer<typeof HideDataState>;
 
 export const SessionDetail = SessionSummary.extend({
   turnId: z.string().nullable(),
   /** Whether the settings, hooks, plugins and MCP servers of its directory may be used. */
   trusted: z.boolean(),
+  /** Whether the data folder is hidden from its agent. */
+  hideData: HideDataState,
   pendingPermissions: z.array(Permission).readonly(),
   pendingQuestions: z.array(QuestionRequest).readonly(),
   queue: z.array(QueuedPrompt).readonly(),
@@ -154,6 +166,8 @@ export const AgentSummary = z.object({
   path: z.string().optional(),
   /** It uses settings, hooks or plugins of a folder, and starts restricted in one that is not trusted. */
   folderTrust: z.boolean(),
+  /** Whether the data folder is hidden from its processes. */
+  hideData: HideDataState,
   credentialsAvailable: z.boolean(),
   /** Sessions that name no agent get this one. Absent on all when it could be more than one. */
   isDefault: z.boolean().optional(),

@@ -7,6 +7,7 @@ import type { Snapshot } from "../core/snapshot.ts";
 import type { BudgetConfig } from "../protocol/budget.ts";
 import type { SessionId, TurnId } from "../protocol/ids.ts";
 
+import type { FileViewOptions } from "./agent/file-view.ts";
 import type { EventLog } from "./log/contract.ts";
 import type { Logger } from "./logger.ts";
 import type { ServeDelegate } from "./session/delegate-keys.ts";
@@ -25,6 +26,8 @@ export interface RuntimeOptions {
   readonly store: MemoryStore | SqliteStore | PostgresStore;
   /** Where agents are installed (`franca agents install`). */
   readonly toolsFolder: string;
+  /** What agents must not see of the file system; absent: they see what their user sees. */
+  readonly hideData?: FileViewOptions;
   /**
    * A daemon recovers the sessions of dead owners, at its start and while it runs: it ends their turns and runs their
    * queues. An embedded runtime ends the turns of dead owners at its start, and runs only the prompts it is given.

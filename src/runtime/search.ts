@@ -3,6 +3,7 @@
  * daemon never waits for it, and never compiles it either.
  */
 import { Worker } from "node:worker_threads";
+import { timeoutSignal } from "./timeout-signal.ts";
 
 export interface Match {
   readonly path: string;
@@ -107,7 +108,7 @@ export async function searchFiles(options: SearchOptions): Promise<Searched> {
   const { signal, timeoutMs } = options;
   await takeThread(signal);
   try {
-    return await runThread(options, AbortSignal.any([signal, AbortSignal.timeout(timeoutMs + STUCK_MS)]));
+    return await runThread(options, timeoutSignal({ signal, ms: timeoutMs + STUCK_MS }));
   } finally {
     giveThread();
   }

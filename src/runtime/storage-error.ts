@@ -17,8 +17,9 @@ export function storageError(file: string, error: unknown): ApiError {
   return new ApiError("storage_error", `${adviceFor(file, codeOf(cause))} (${cause.message})`, { cause });
 }
 
-/** Whether SQLite found that the file is a database, and damaged. */
-export const isDamaged = (error: unknown): boolean => error instanceof Error && codeOf(error) === CORRUPT;
+/** Whether SQLite found that the file is damaged. With a damaged header it may not look like a database any more. */
+export const isDamaged = (error: unknown): boolean =>
+  error instanceof Error && [CORRUPT, NOT_A_DATABASE].includes(codeOf(error) ?? 0);
 
 const codeOf = (error: Error): number | null =>
   "errcode" in error && typeof error.errcode === "number" ? error.errcode & 0xff : codeIn(error.message);
@@ -32,10 +33,7 @@ function adviceFor(file: string, code: number | null): string {
       return `${file} cannot be written: make the file and its folder writable, or choose another data folder.`;
     case CORRUPT:
     case NOT_A_DATABASE:
-      return (
-        `${file} is damaged or is no Franca log: start Franca again, and what can be read is copied into a new file. ` +
-        "Where that is refused, move the file (with its -wal and -shm) away or put a backup in its place."
-      );
+      return `${file} is damaged or is no Franca log: start Franca again, and what can be read is copied into a new file.`;
     case BUSY:
     case LOCKED:
       return `${file} is held by another process that is writing: try again.`;

@@ -13,6 +13,7 @@ import { createMock } from "../mock/index.ts";
 import type { BudgetConfig } from "../protocol/budget.ts";
 import { ApiError } from "../protocol/errors.ts";
 import type { FinishTodos } from "../protocol/resources.ts";
+import type { HideData } from "../runtime/agent/file-view.ts";
 import { type DaemonLock, lockDaemon } from "../runtime/daemon/lock.ts";
 import { openDataFolder, rememberedAgent } from "../runtime/data-folder.ts";
 import { type Logger, silentLogger } from "../runtime/logger.ts";
@@ -57,6 +58,10 @@ export interface RuntimeSettings {
   readonly watchdogMs: number | null;
   readonly passEnv: readonly string[];
   readonly trustedFolders?: readonly string[];
+  /** Whether agents are kept from the data folder and from `secretFiles`. */
+  readonly hideData?: HideData;
+  /** Files outside the data folder that hold the token or the database URL. */
+  readonly secretFiles?: readonly string[];
   readonly finishTodos?: FinishTodos;
   readonly budgets?: BudgetConfig;
   /** The agent of sessions that name none; absent or null: as chosen before, else the only one that can run. */
@@ -98,6 +103,7 @@ export async function openRuntime(options: OpenRuntime): Promise<Sessions> {
   const plugged =
     entries.length === 0 ? null : await openPlugged({ entries, base: configFolder, logger, address, rendering });
   const outputs = join(data, "outputs");
+  const toolsFolder = process.env.FRANCA_TOOLS ?? join(data, "tools");
   const sessions: Sessions = await openSessions({
     adapters: options.acpCommand == null ? adapters : withCommand(adapters, options.acpCommand),
     inProcess: {
@@ -128,7 +134,15 @@ export async function openRuntime(options: OpenRuntime): Promise<Sessions> {
     ...defined({ serveDelegate: role === "daemon" ? serveDelegate(address) : undefined }),
     trustedFolders: options.trustedFolders ?? [],
     store: storeOf(options, address),
-    toolsFolder: process.env.FRANCA_TOOLS ?? join(data, "tools"),
+    toolsFolder,
+    hideData: {
+      mode: options.hideData ?? "auto",
+      folder: data,
+      files: options.secretFiles ?? [],
+      tools: toolsFolder,
+      attachments: attachments ?? join(data, "attachments"),
+      outputs,
+    },
     token: typeof token === "string" ? token : null,
     // Obeying an abort and being stopped are the first two rungs of one ladder.
     policy: defined({ watchdogMs: watchdogMs ?? undefined, finishTodos, abortMs: stop?.terminateMs }),

@@ -47,6 +47,8 @@ describe("the file", () => {
     const database = openDatabase(join(folder, LOG_FILE));
     database.exec("DROP TABLE projections; DROP TABLE records");
     database.exec("DROP INDEX sessions_by_status; DROP INDEX sessions_by_agent; DROP INDEX sessions_by_directory");
+    database.exec("ALTER TABLE sessions DROP COLUMN checksum; ALTER TABLE sessions DROP COLUMN summary_checksum");
+    database.exec("ALTER TABLE prompts DROP COLUMN checksum; ALTER TABLE checkpoints DROP COLUMN checksum");
     database.exec("ALTER TABLE groups DROP COLUMN checksum; ALTER TABLE native DROP COLUMN checksum");
     database.exec("ALTER TABLE sessions DROP COLUMN agent; ALTER TABLE sessions DROP COLUMN directory");
     database.exec("PRAGMA user_version = 1");

@@ -8,6 +8,8 @@ import { fileLedger } from "../../src/builtin/tools/files.ts";
 import { findTool, tools } from "../../src/builtin/tools/index.ts";
 import { Denied, type ToolContext, ToolFailure, type ToolOutcome } from "../../src/builtin/tools/tool.ts";
 import type { PermissionMode } from "../../src/protocol/events.ts";
+import { fullView } from "../../src/runtime/agent/file-view.ts";
+import { isInside } from "../../src/runtime/confine.ts";
 
 export interface Bench {
   readonly directory: string;
@@ -28,6 +30,8 @@ export interface BenchOptions {
   /** What the person says to every request. */
   readonly reply?: "once" | "reject";
   readonly ripgrep?: string | null;
+  /** Hides the data folder, `data` in the working directory. */
+  readonly hidden?: boolean;
 }
 
 export function openBench({
@@ -35,6 +39,7 @@ export function openBench({
   permission = {},
   reply = "reject",
   ripgrep = null,
+  hidden = false,
 }: BenchOptions = {}): Bench {
   const house = realpathSync(mkdtempSync(join(tmpdir(), "franca-tools-")));
   onTestFinished(() => rmSync(house, { recursive: true, force: true }));
@@ -45,6 +50,7 @@ export function openBench({
     throw new Error("no folders");
   for (const folder of [directory, outside, outputs]) mkdirSync(folder);
   const policy: Policy = { mode, rules: readRules(permission), remembered: [] };
+  const view = { ...fullView, hides: (path: string) => hidden && isInside({ directory: data, path }) };
   const asked: string[] = [];
   const said: string[] = [];
   const stop = new AbortController();
@@ -64,6 +70,7 @@ export function openBench({
       files,
       environment: { PATH: process.env.PATH ?? "", HOME: outside },
       emit: (delta) => void said.push(delta),
+      view,
       processes: { begin: async () => `run-${directory}-${calls}`, ended: () => {} },
       todos: { read: () => [], write: () => {} },
       ask: async () => [],

@@ -23,13 +23,15 @@ interface Fence {
   readonly mark: string;
   readonly language: string;
   readonly pieces: string[];
+  /** It was opened inside another block, so the line that closes it may be indented. */
+  readonly isIndented: boolean;
 }
 
 /** What is known of a text so far. Belongs to `cut`, which changes it in place. */
 export interface Cutter {
   text: string;
   readonly done: TextBlock[];
-  /** Link targets that are defined somewhere in the text. */
+  /** Link targets that are defined somewhere in the text, up to `MAX_DEFINITIONS` characters. */
   definitions: string;
   /** Where the open block begins. */
   from: number;
@@ -55,6 +57,8 @@ const SMALL = 400;
 const PIECE = 4_000;
 /** Whatever it is, it is cut. */
 const LONGEST = 16_000;
+/** Maximum number of characters of link targets: they are parsed again with each block that has a link. */
+const MAX_DEFINITIONS = 8_000;
 
 export const openCutter = (): Cutter => ({
   text: "",
@@ -109,6 +113,7 @@ function openBlock({ text, from, fence, joined, head }: Cutter): TextBlock | nul
 /** A line that grows without end, as of an agent that writes no paragraphs. */
 function cutLine(cutter: Cutter, end: number): void {
   const longest = cutter.fence === null ? PIECE : LONGEST;
+  if (cutter.inner !== null && end - cutter.from > LONGEST) cutInner(cutter, cutter.inner);
   while (cutter.inner === null && end - cutter.read > longest) {
     if (cutter.read > cutter.from) closePart(cutter, cutter.read);
     const at = placeIn(cutter.text, cutter.from + longest);
@@ -119,6 +124,13 @@ function cutLine(cutter: Cutter, end: number): void {
   }
 }
 
+/** Code inside of a list or quote that is too long for one block becomes a block of its own. */
+function cutInner(cutter: Cutter, mark: string): void {
+  closeBlock(cutter, { at: cutter.read });
+  cutter.inner = null;
+  cutter.fence = { mark, language: "", pieces: [], isIndented: true };
+}
+
 function closePart(cutter: Cutter, at: number): void {
   if (cutter.fence === null) return closeBlock(cutter, { at, joined: !cutter.wasBlank });
   cutter.fence.pieces.push(cutter.text.slice(cutter.from, at));
@@ -127,15 +139,16 @@ function closePart(cutter: Cutter, at: number): void {
 
 /** After the last space before a place; never inside of a character. */
 function placeIn(text: string, wanted: number): number {
-  const space = text.lastIndexOf(" ", wanted - 1);
-  if (space > wanted - PIECE / 2) return space + 1;
+  const near = wanted - PIECE / 2;
+  const space = text.slice(near, wanted).lastIndexOf(" ");
+  if (space !== -1) return near + space + 1;
   return /[\ud800-\udbff]/.test(text[wanted - 1] ?? "") ? wanted - 1 : wanted;
 }
 
 const FENCE = /^( *)(`{3,}|~{3,})(.*)$/;
 const ITEM = /^(?:[-*+]|\d{1,9}[.)])(?:\s|$)/;
 const DEFINITION = /^ {0,3}\[[^\]]+\]:\s*\S/;
-const RULE = /^\|?[\s|:-]*-[\s|:-]*$/;
+const RULE = /^[\s|:-]+$/;
 
 /** Reads a whole line, which begins at `cutter.read`. */
 function readLine(cutter: Cutter, line: string): void {
@@ -154,7 +167,9 @@ function readLine(cutter: Cutter, line: string): void {
   }
   const fence = FENCE.exec(line);
   if (fence !== null && !(fence[3] ?? "").includes("`")) return openFence(cutter, fence);
-  if (DEFINITION.test(line)) cutter.definitions += `${line}\n`;
+  if (cutter.definitions.length + line.length < MAX_DEFINITIONS && DEFINITION.test(line)) {
+    cutter.definitions += `${line}\n`;
+  }
   const size = cutter.read - cutter.from;
   const isTop = !/^\s/.test(line);
   const isItem = ITEM.test(line);
@@ -172,12 +187,12 @@ function openFence(cutter: Cutter, [, indent = "", mark = "", info = ""]: readon
     return;
   }
   closeBlock(cutter, { at: cutter.read });
-  cutter.fence = { mark, language: info.trim(), pieces: [] };
+  cutter.fence = { mark, language: info.trim(), pieces: [], isIndented: false };
   cutter.from = lineEnd(cutter);
 }
 
 function readCode(cutter: Cutter, { line, fence }: { readonly line: string; readonly fence: Fence }): void {
-  if (!closes(line.replace(/^ {0,3}/, ""), fence.mark)) {
+  if (!closes(fence.isIndented ? line.trim() : line.replace(/^ {0,3}/, ""), fence.mark)) {
     if (cutter.read - cutter.from >= PIECE) closePart(cutter, cutter.read);
     return;
   }
@@ -214,7 +229,7 @@ function closeBlock(cutter: Cutter, { at, joined = false }: Close): void {
 /** Rows that follow a cut need the head of their table again. */
 function noteTable(cutter: Cutter, line: string): void {
   if (!line.includes("|")) cutter.table = "";
-  else if (cutter.table === "" && RULE.test(line)) {
+  else if (cutter.table === "" && line.includes("-") && RULE.test(line)) {
     const before = cutter.text.lastIndexOf("\n", cutter.read - 2) + 1;
     cutter.table = `${cutter.text.slice(before, cutter.read)}${line}\n`;
   }

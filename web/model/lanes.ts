@@ -159,8 +159,12 @@ export function openMerger(): Merger {
     return { native, events: taken };
   };
   return {
-    addEvents: (more) => void events.push(...more),
-    addNative: (more) => void lines.push(...more),
+    addEvents(more) {
+      for (const event of more) events.push(event);
+    },
+    addNative(more) {
+      for (const line of more) lines.push(line);
+    },
     take({ all }) {
       const out: Group[] = [];
       for (;;) {

@@ -19,13 +19,19 @@ const isTag = (character: string): boolean => {
 };
 
 /** Output of a command: as a terminal would show it, without its colours. */
-export const outputText = (text: string): string =>
-  visibleText(
-    text
-      .replace(ANSI, "")
-      .replaceAll("\r\n", "\n")
-      .replaceAll(/[^\n]*\r(?=[^\n])/g, ""),
-  );
+export function outputText(text: string): string {
+  const lines = text.replace(ANSI, "").replaceAll("\r\n", "\n").split("\n");
+  return visibleText(lines.map(lastWritten).join("\n"));
+}
+
+/** Returns what remains visible of a line whose carriage returns made the terminal write over its beginning. */
+function lastWritten(line: string): string {
+  const at = line.lastIndexOf("\r", line.length - 2);
+  return at === -1 || line.length < 2 ? line : line.slice(at + 1);
+}
+
+/** Names of files and folders on one line: hidden characters, line breaks and tabs are written out. */
+export const nameText = (name: string): string => visible(name).replaceAll("\n", "\\n").replaceAll("\t", "\\t");
 
 /** What is to be approved: everything that leaves no mark is written out. */
 export { visible as exactText };

@@ -1,4 +1,5 @@
 /** Why an event exists, in a sentence: by the rule of the turn machine that made it, else by what it is. */
+import { lookUp } from "../../src/core/look-up.ts";
 import type { UniversalEvent } from "../../src/protocol/events.ts";
 
 const rules: Readonly<Record<string, string>> = {
@@ -29,7 +30,7 @@ const rules: Readonly<Record<string, string>> = {
 
 export function reasonOf(event: UniversalEvent): string {
   const { rule } = event.cause;
-  if (rule !== undefined) return rules[rule] ?? `The turn machine's rule ${rule} applied.`;
+  if (rule !== undefined) return lookUp(rules, rule) ?? `The turn machine's rule ${rule} applied.`;
   switch (event.type) {
     case "turn.started":
       return event.data.origin === "user"

@@ -1,5 +1,6 @@
 /** What a tool call is about in a few words: its target, its outcome, and the change it wants to make. */
 import { unifiedDiff } from "../../src/core/diff.ts";
+import { isTooDeep } from "../../src/core/json.ts";
 import type { ToolKind } from "../../src/protocol/items.ts";
 import { shortPath } from "./words.ts";
 
@@ -10,6 +11,7 @@ export const isFields = (value: unknown): value is Fields =>
 
 export function parsedInput(text: string): Fields {
   if (text === "") return {};
+  if (isTooDeep(text)) return { input: text };
   try {
     const value: unknown = JSON.parse(text);
     return isFields(value) ? value : { value };
@@ -81,6 +83,7 @@ function replaced(edit: Fields, path: string): string | null {
 /** The count that a tool's output amounts to, for its one line. */
 export function outcomeOf(output: string): string {
   if (output === "") return "";
-  const lines = output.replace(/\n+$/, "").split("\n").length;
-  return lines === 1 ? "1 line" : `${lines} lines`;
+  const all = output.split("\n");
+  const lines = all.findLastIndex((line) => line !== "") + 1;
+  return lines <= 1 ? "1 line" : `${lines} lines`;
 }

@@ -1,5 +1,7 @@
 /** Numbers and outcomes as people read them: durations, tokens, money, and how a turn ended. */
+import { lookUp } from "../../src/core/look-up.ts";
 import type { EndReason, Evidence, SessionStatus, Tokens, UsageTotal } from "../../src/protocol/events.ts";
+import { visibleText } from "./plain.ts";
 
 /** Every status has a shape, a word and a colour; this is what they are keyed by. */
 export type Shape = "idle" | "running" | "needs" | "retrying" | "compacting" | "completed" | "failed" | "stopped";
@@ -141,7 +143,7 @@ export function usageWords({ tokens, cost_usd }: UsageTotal): string {
 }
 
 /** The last part of a path: what people call the folder. */
-export const folderName = (path: string): string => path.replace(/\/+$/, "").split("/").at(-1) || path;
+export const folderName = (path: string): string => path.split("/").findLast((part) => part !== "") ?? path;
 
 /** A path below the session's folder is named from there. */
 export function shortPath(path: string, directory: string | null): string {
@@ -159,4 +161,4 @@ const agentNames: Readonly<Record<string, string>> = {
   mock: "Mock",
 };
 
-export const agentName = (agent: string): string => agentNames[agent] ?? agent;
+export const agentName = (agent: string): string => lookUp(agentNames, agent) ?? visibleText(agent);

@@ -21,9 +21,18 @@ export function parseRoute(fragment: string): Route {
   const [first = "", second = "", third = ""] = fragment.replace(/^#\/?/, "").split("/");
   if (first === "new" || first === "health" || first === "usage") return { page: first };
   if (first === "recording") return { page: "recording", view: viewOf(second) };
-  if (first === "compare" && second !== "") return { page: "compare", id: decodeURIComponent(second) };
-  if (first === "s" && second !== "") return { page: "session", id: decodeURIComponent(second), view: viewOf(third) };
+  if (first === "compare" && second !== "") return { page: "compare", id: decoded(second) };
+  if (first === "s" && second !== "") return { page: "session", id: decoded(second), view: viewOf(third) };
   return { page: "home" };
+}
+
+/** Invalid percent-escapes are kept unchanged. */
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
 }
 
 const viewOf = (name: string): SessionView => sessionViews.find((view) => view === name) ?? "conversation";

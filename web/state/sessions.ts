@@ -2,6 +2,7 @@
 import { batch, computed, signal } from "@preact/signals";
 import type { EndReason, Permission, QuestionRequest, UniversalEvent, UsageTotal } from "../../src/protocol/events.ts";
 import type { SessionSummary } from "../../src/protocol/resources.ts";
+import { exactText, nameText, visibleText } from "../model/plain.ts";
 import { commandOf, isFields, pathOf } from "../model/tools.ts";
 import { folderName, type Shape, shapeOfEnd, shapeOfStatus } from "../model/words.ts";
 import { notify, setBadge } from "./announce.ts";
@@ -38,8 +39,9 @@ export function shapeOfRow({ status, ended, lastEnd }: SessionRow): Shape {
   return lastEnd === undefined || lastEnd === null ? "idle" : shapeOfEnd(lastEnd.reason);
 }
 
+/** The title as it is shown: control and direction characters are visible escapes. */
 export const titleOf = ({ title, sessionId }: { readonly title: string | null; readonly sessionId: string }): string =>
-  title ?? `Session ${sessionId.slice(0, 8)}`;
+  visibleText(title ?? `Session ${sessionId.slice(0, 8)}`);
 
 /** The rows that the search and the filter leave. */
 export const shownRows = computed(() => {
@@ -205,12 +207,14 @@ function itemWords(
 function permissionWords({ action, metadata }: Permission): string {
   const input = isFields(metadata.input) ? metadata.input : {};
   const command = commandOf(input);
-  if (command !== null) return `Run: ${command}`;
+  if (command !== null) return `Run: ${exactText(command)}`;
   const path = pathOf(input);
-  return path === null ? `Allow ${metadata.tool ?? action}` : `${metadata.tool ?? action}: ${folderName(path)}`;
+  const tool = exactText(metadata.tool ?? action);
+  return path === null ? `Allow ${tool}` : `${tool}: ${nameText(folderName(path))}`;
 }
 
-const questionWords = ({ questions, prompt }: QuestionRequest): string => `Asks: ${questions[0]?.question ?? prompt}`;
+const questionWords = ({ questions, prompt }: QuestionRequest): string =>
+  `Asks: ${exactText(questions[0]?.question ?? prompt)}`;
 
 export const costOf = ({ usage }: { readonly usage?: UsageTotal | undefined }): number | null =>
   usage?.cost_usd ?? null;

@@ -2,6 +2,7 @@
 import { useSignalEffect } from "@preact/signals";
 import type { JSX } from "preact";
 import { lazy, Suspense } from "preact/compat";
+import { rawConversation } from "../model/raw-text.ts";
 import { assertive, polite } from "../state/announce.ts";
 import { link } from "../state/link.ts";
 import { isDropping, recording } from "../state/recording.ts";
@@ -11,6 +12,7 @@ import { type SessionStore, shownConversation } from "../state/store.ts";
 import { isNarrow } from "../state/width.ts";
 import { Banners } from "./banners.tsx";
 import { ConversationView } from "./conversation.tsx";
+import { ErrorBoundary } from "./error-boundary.tsx";
 import { Home } from "./home.tsx";
 import { LoggedOut } from "./login.tsx";
 import { Overlays } from "./overlays.tsx";
@@ -48,9 +50,19 @@ export function App() {
   return (
     <div class={layout}>
       <Banners />
-      {!isAlone && (isWide ? <Rail /> : <SessionList alone={isList} />)}
-      {!isList && <Suspense fallback={<main class="main" />}>{page(here)}</Suspense>}
-      <Overlays />
+      {!isAlone && (
+        <ErrorBoundary key={`list ${isWide}`} name="list of sessions">
+          {isWide ? <Rail /> : <SessionList alone={isList} />}
+        </ErrorBoundary>
+      )}
+      {!isList && (
+        <ErrorBoundary key={"id" in here ? here.id : here.page} name="view" main>
+          <Suspense fallback={<main class="main" />}>{page(here)}</Suspense>
+        </ErrorBoundary>
+      )}
+      <ErrorBoundary name="menu">
+        <Overlays />
+      </ErrorBoundary>
       {isDropping.value && <div class="dropping">Drop the recording to look at it here</div>}
       <div class="hidden" role="status" aria-live="polite">
         {polite.value}
@@ -102,10 +114,14 @@ function Opened({
   const conversation = shownConversation(store);
   return (
     <div class="main">
-      <SessionHead store={store} conversation={conversation} />
-      {view === "conversation" && <ConversationView store={store} />}
-      {view === "lanes" && <LanesView store={store} />}
-      {view === "timeline" && <TimelineView store={store} />}
+      <ErrorBoundary name="head of the session">
+        <SessionHead store={store} conversation={conversation} />
+      </ErrorBoundary>
+      <ErrorBoundary key={view} name="view" raw={() => rawConversation(conversation.entries)} main>
+        {view === "conversation" && <ConversationView store={store} />}
+        {view === "lanes" && <LanesView store={store} />}
+        {view === "timeline" && <TimelineView store={store} />}
+      </ErrorBoundary>
     </div>
   );
 }

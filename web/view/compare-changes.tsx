@@ -2,7 +2,7 @@
 import { useSignal } from "@preact/signals";
 import type { DiffFile, SessionDiff } from "../../src/protocol/workspaces.ts";
 import { diffByFile } from "../model/compared.ts";
-import { visibleText } from "../model/plain.ts";
+import { nameText } from "../model/plain.ts";
 import { plural } from "../model/words.ts";
 import { lineCount } from "../state/compare.ts";
 import { Diff } from "./diff.tsx";
@@ -43,8 +43,8 @@ function ChangedFile({ file, part }: { readonly file: DiffFile; readonly part: s
   const { path, status, added, removed } = file;
   const name = (
     <>
-      <span class="mono cut" title={path}>
-        {visibleText(path)}
+      <span class="mono cut" title={nameText(path)}>
+        {nameText(path)}
       </span>
       {status !== "modified" && <span class="dim">{status}</span>}
       <Lines added={added ?? 0} removed={removed ?? 0} />

@@ -145,7 +145,7 @@ function Column({ contestant, contestants, work, numbers, index }: ColumnProps) 
   const shape = shapeOfRow(row);
   const isGone = worktrees.value !== null && !worktrees.value.has(row.sessionId);
   return (
-    <section class={isGone ? "contestant gone" : "contestant"} aria-label={comparison.name}>
+    <section class={isGone ? "contestant gone" : "contestant"} aria-label={visibleText(comparison.name)}>
       <header>
         <Status shape={shape} named />
         <h2 class="cut">{visibleText(comparison.name)}</h2>
@@ -241,7 +241,8 @@ function Actions({ contestant, contestants, isGone }: ActionProps) {
   const running = others.filter((one) => one.row.status !== "idle");
   const names = others.map((one) => one.comparison.name).join(", ");
   const keep = async (): Promise<void> => {
-    if (!confirm(`Keep ${comparison.name} and remove the worktrees of ${names}, with what is in them?`)) return;
+    const question = `Keep ${comparison.name} and remove the worktrees of ${names}, with what is in them?`;
+    if (!confirm(visibleText(question))) return;
     isBusy.value = true;
     await keepOnly(row.sessionId, contestants);
     isBusy.value = false;

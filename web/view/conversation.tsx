@@ -2,14 +2,18 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import type { Conversation } from "../model/conversation-state.ts";
-import type { Entry, ToolEntry } from "../model/entries.ts";
+import type { Entry, RequestEntry, ToolEntry } from "../model/entries.ts";
 import { isOpen, isRequest } from "../model/entries.ts";
+import { rawText } from "../model/raw-text.ts";
 import { plural } from "../model/words.ts";
+import { replyPermission, replyQuestion } from "../state/actions.ts";
+import { link } from "../state/link.ts";
 import { loadEarlier } from "../state/session.ts";
 import { type SessionStore, shownConversation } from "../state/store.ts";
 import { Composer } from "./composer.tsx";
 import { useConversationKeys } from "./conversation-keys.ts";
 import { EntryView } from "./entry.tsx";
+import { ErrorBoundary } from "./error-boundary.tsx";
 import { Scrubber } from "./scrubber.tsx";
 import { ToolGroup } from "./tool-line.tsx";
 import { TurnPanel } from "./turn-panel.tsx";
@@ -36,7 +40,9 @@ export function ConversationView({ store }: { readonly store: SessionStore }) {
         )}
       </main>
       <aside class="panel" aria-label="Turn and session">
-        <TurnPanel store={store} conversation={conversation} />
+        <ErrorBoundary name="panel">
+          <TurnPanel store={store} conversation={conversation} />
+        </ErrorBoundary>
       </aside>
     </div>
   );
@@ -156,5 +162,28 @@ function BlockView({ block, store, conversation }: FlowProps & { readonly block:
   if (block.type === "tools") return <ToolGroup tools={block.tools} conversation={conversation} />;
   const { entry } = block;
   const isWaiting = isRequest(entry) && isOpen(entry);
-  return <EntryView entry={entry} rev={entry.rev} store={store} conversation={conversation} waiting={isWaiting} />;
+  return (
+    <ErrorBoundary
+      name={isRequest(entry) ? "request" : "message"}
+      raw={() => rawText(entry)}
+      actions={isWaiting && store.kind === "session" && <Refusal session={store.id} entry={entry} />}
+    >
+      <EntryView entry={entry} rev={entry.rev} store={store} conversation={conversation} waiting={isWaiting} />
+    </ErrorBoundary>
+  );
+}
+
+/** A request that cannot be shown cannot be allowed, only refused. */
+function Refusal({ session, entry }: { readonly session: string; readonly entry: RequestEntry }) {
+  const refuse = (): void => {
+    const { request } = entry;
+    if ("permission_id" in request) {
+      void replyPermission({ session, id: request.permission_id, reply: "reject", message: "" });
+    } else void replyQuestion({ session, id: request.question_id, answers: null });
+  };
+  return (
+    <button type="button" class="btn danger" disabled={link.value.state !== "live"} onClick={refuse}>
+      Reject
+    </button>
+  );
 }

@@ -3,7 +3,7 @@ import { useSignal } from "@preact/signals";
 import { memo } from "preact/compat";
 import type { Conversation } from "../model/conversation-state.ts";
 import type { Entry, NoteEntry, StateEntry, TextEntry } from "../model/entries.ts";
-import { visibleText } from "../model/plain.ts";
+import { nameText, visibleText } from "../model/plain.ts";
 import { clock, duration, folderName } from "../model/words.ts";
 import { now } from "../state/clock.ts";
 import type { SessionStore } from "../state/store.ts";
@@ -66,7 +66,7 @@ function Prompt({ entry }: TextProps) {
         <p class="attached">
           {entry.files.map(({ path }) => (
             <span key={path} class="row">
-              <Icon sign="clip" /> {visibleText(folderName(path))}
+              <Icon sign="clip" /> {nameText(folderName(path))}
             </span>
           ))}
         </p>

@@ -133,7 +133,10 @@ function Events({ row, onSelect }: { readonly row: LaneRow; readonly onSelect: R
 /** `item.started (assistant message)` without the brackets: colours separate the parts. */
 const plainSummary = (event: UniversalEvent): string => withoutBrackets(summariseEvent(event));
 
-const withoutBrackets = (text: string): string => text.replace(/ \((.*)\)$/s, " $1");
+function withoutBrackets(text: string): string {
+  const open = text.indexOf(" (");
+  return open === -1 || !text.endsWith(")") ? text : `${text.slice(0, open)} ${text.slice(open + 2, -1)}`;
+}
 
 const chosen = (events: readonly UniversalEvent[]): string =>
   events.some(({ sequence }) => sequence === selected.value) ? "ev on" : "ev";

@@ -8,11 +8,10 @@ import type { ComponentChildren, VNode } from "preact";
 import { memo } from "preact/compat";
 import { useRef } from "preact/hooks";
 import { type CodeBlock, cut, type MarkdownBlock, openCutter } from "../model/blocks.ts";
+import { isParsable } from "../model/markup-limits.ts";
 import { visibleText } from "../model/plain.ts";
 import { CopyButton } from "./copy.tsx";
 
-/** Longer blocks are shown as text: nobody reads markup of this length, and parsing it again at every delta costs. */
-const MOST_CHARACTERS = 60_000;
 /** Blocks of this length are laid out when one scrolls to them. */
 const LONG = 1_500;
 
@@ -40,28 +39,34 @@ interface BlockProps extends Omit<MarkdownBlock, "type"> {
 }
 
 const Block = memo(({ text, joined, definitions }: BlockProps) => {
-  const isPlain = text.length > MOST_CHARACTERS;
+  const source = definitions === "" ? text : `${text}\n\n${definitions}`;
   const name = `block${joined ? " joined" : ""}${text.length > LONG ? " long" : ""}`;
   return (
     <div class={name}>
-      {isPlain ? (
-        <p class="plain">{visibleText(text)}</p>
-      ) : (
-        blockNodes(lexer(definitions === "" ? text : `${text}\n\n${definitions}`))
-      )}
+      {isParsable(source) ? blockNodes(lexer(source), 0) : <p class="plain">{visibleText(text)}</p>}
     </div>
   );
 });
 
-function blockNodes(tokens: readonly Token[]): ComponentChildren[] {
-  return tokens.map((token, index) => blockNode(token, index));
+/** Maximum depth of lists, quotes and emphasis inside each other; what is deeper is shown as it was written. */
+const MAX_DEPTH = 24;
+
+function blockNodes(tokens: readonly Token[], depth: number): ComponentChildren[] {
+  return tokens.map((token, key) => blockNode(token, { key, depth }));
+}
+
+/** Where a token is: its place among its siblings, and how many others it is inside of. */
+interface Place {
+  readonly key: number;
+  readonly depth: number;
 }
 
 /** The types of `marked` allow any token of an extension; there are none here. */
 const isToken = <Type extends Tokens.Generic["type"]>(token: Token, type: Type): token is Token & { type: Type } =>
   token.type === type;
 
-function blockNode(token: Token, key: number): ComponentChildren {
+function blockNode(token: Token, { key, depth }: Place): ComponentChildren {
+  if (depth > MAX_DEPTH) return <p key={key}>{visibleText(token.raw)}</p>;
   switch (token.type) {
     case "space":
     case "def":
@@ -79,9 +84,9 @@ function blockNode(token: Token, key: number): ComponentChildren {
     case "code":
       return <Code key={key} pieces={[String(token.text)]} language={String(token.lang ?? "")} />;
     case "blockquote":
-      return <blockquote key={key}>{blockNodes(token.tokens ?? [])}</blockquote>;
+      return <blockquote key={key}>{blockNodes(token.tokens ?? [], depth + 1)}</blockquote>;
     case "list":
-      return listNode(token, key);
+      return listNode(token, { key, depth });
     case "table":
       return tableNode(token, key);
     case "hr":
@@ -117,7 +122,7 @@ const Piece = memo(({ text }: { readonly text: string }) => (
   <span class={text.length > LONG ? "long" : undefined}>{visibleText(text)}</span>
 ));
 
-function listNode(token: Token, key: number): VNode | null {
+function listNode(token: Token, { key, depth }: Place): VNode | null {
   if (!isToken(token, "list")) return null;
   const { ordered, items, start }: Tokens.Generic = token;
   const rows: readonly Tokens.ListItem[] = items;
@@ -126,7 +131,7 @@ function listNode(token: Token, key: number): VNode | null {
       {item.task && (
         <input type="checkbox" checked={item.checked === true} disabled aria-label={item.checked ? "done" : "open"} />
       )}
-      {blockNodes(item.tokens)}
+      {blockNodes(item.tokens, depth + 1)}
     </li>
   ));
   if (!ordered) return <ul key={key}>{content}</ul>;
@@ -159,28 +164,29 @@ function tableNode(token: Token, key: number): VNode | null {
   );
 }
 
-function inline(tokens: readonly Token[] | undefined): ComponentChildren[] {
-  return (tokens ?? []).map((token, key) => inlineNode(token, key));
+function inline(tokens: readonly Token[] | undefined, depth = 0): ComponentChildren[] {
+  return (tokens ?? []).map((token, key) => inlineNode(token, { key, depth }));
 }
 
-function inlineNode(token: Token, key: number): ComponentChildren {
+function inlineNode(token: Token, { key, depth }: Place): ComponentChildren {
+  if (depth > MAX_DEPTH) return visibleText(token.raw);
   switch (token.type) {
     case "text":
-      return "tokens" in token && token.tokens !== undefined ? inline(token.tokens) : plain(token.text);
+      return "tokens" in token && token.tokens !== undefined ? inline(token.tokens, depth + 1) : plain(token.text);
     case "escape":
       return plain(token.text);
     case "strong":
-      return <strong key={key}>{inline(token.tokens)}</strong>;
+      return <strong key={key}>{inline(token.tokens, depth + 1)}</strong>;
     case "em":
-      return <em key={key}>{inline(token.tokens)}</em>;
+      return <em key={key}>{inline(token.tokens, depth + 1)}</em>;
     case "del":
-      return <del key={key}>{inline(token.tokens)}</del>;
+      return <del key={key}>{inline(token.tokens, depth + 1)}</del>;
     case "codespan":
       return <code key={key}>{visibleText(token.text)}</code>;
     case "br":
       return <br key={key} />;
     case "link":
-      return <Link key={key} href={token.href} children={inline(token.tokens)} />;
+      return <Link key={key} href={token.href} children={inline(token.tokens, depth + 1)} />;
     case "image":
       // Loading a picture from elsewhere would let its server know that somebody looks.
       return <Link key={key} href={token.href} children={`Picture: ${visibleText(token.text || token.href)}`} />;

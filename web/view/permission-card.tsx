@@ -9,9 +9,9 @@ import { commandLines } from "../model/command.ts";
 import type { Conversation } from "../model/conversation-state.ts";
 import { diffCount } from "../model/diff.ts";
 import type { PermissionEntry } from "../model/entries.ts";
-import { exactText } from "../model/plain.ts";
+import { exactText, nameText } from "../model/plain.ts";
 import { isFields, pathOf } from "../model/tools.ts";
-import { duration, folderName, shortPath, timeOfDay } from "../model/words.ts";
+import { duration, folderName, timeOfDay } from "../model/words.ts";
 import { answeredHere, answering, replyPermission } from "../state/actions.ts";
 import { now } from "../state/clock.ts";
 import { link } from "../state/link.ts";
@@ -55,7 +55,7 @@ function titleOf({ request }: PermissionEntry, { command, diffs }: Approval): st
   if (command !== null) return "Run this command?";
   const path = isFields(request.metadata.input) ? pathOf(request.metadata.input) : null;
   const tool = exactText(request.metadata.tool ?? request.action);
-  if (diffs.length > 0) return `Edit ${exactText(folderName(path ?? request.metadata.patterns[0] ?? "files"))}?`;
+  if (diffs.length > 0) return `Edit ${nameText(folderName(path ?? request.metadata.patterns[0] ?? "files"))}?`;
   return `Allow ${tool}?`;
 }
 
@@ -119,7 +119,7 @@ function Facts({ entry, approval, conversation }: Omit<CardProps, "store" | "rev
       <div>
         <dt>In</dt>
         <dd>
-          <code>{exactText(shortPath(directory ?? "", null))}</code>{" "}
+          <code>{nameText(directory ?? "")}</code>{" "}
           {trusted === null ? "" : trusted ? "trusted folder" : "folder not trusted"}
         </dd>
       </div>

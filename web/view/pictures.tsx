@@ -1,6 +1,6 @@
 /** Pictures that are inside the log. Of others the path is shown: the page reads no files. */
 import type { ImagePart } from "../../src/protocol/items.ts";
-import { visibleText } from "../model/plain.ts";
+import { nameText } from "../model/plain.ts";
 
 /** SVG is markup: it is not drawn. */
 const isPicture = (mime: string): boolean => /^image\/(png|jpeg|gif|webp|avif|bmp)$/.test(mime);
@@ -14,10 +14,10 @@ export function Pictures({ images }: { readonly images: readonly ImagePart[] }) 
           <img
             key={index}
             src={`data:${image.mime};base64,${image.data}`}
-            alt={image.path ?? "A picture of the agent"}
+            alt={nameText(image.path ?? "A picture of the agent")}
           />
         ) : (
-          <code key={index}>{visibleText(image.path ?? image.mime)}</code>
+          <code key={index}>{nameText(image.path ?? image.mime)}</code>
         ),
       )}
     </div>

@@ -3,7 +3,7 @@ import { useSignal } from "@preact/signals";
 import { comparisonOf } from "../../src/protocol/comparison.ts";
 import { openRequests } from "../model/conversation.ts";
 import type { Conversation } from "../model/conversation-state.ts";
-import { visibleText } from "../model/plain.ts";
+import { nameText, visibleText } from "../model/plain.ts";
 import { agentName, folderName, type Shape, shapeOfEnd, shapeOfStatus, shapeWords } from "../model/words.ts";
 import { abort, fork, remove, rename, terminate } from "../state/actions.ts";
 import { exportAs } from "../state/export.ts";
@@ -45,7 +45,7 @@ export function SessionHead({
         ) : (
           <span class={`pill ${shape}`}>{shape === "needs" ? needsWords(conversation) : shapeWords[shape]}</span>
         )}
-        <span class="dim cut wide-only">{aboutWords(store, conversation)}</span>
+        <span class="dim cut wide-only">{visibleText(aboutWords(store, conversation))}</span>
         <span class="grow" />
         <ComparisonLink id={store.id} />
         <Views />
@@ -87,7 +87,9 @@ function needsWords(conversation: Conversation): string {
 function aboutWords(store: SessionStore, { agent, agentVersion, model, directory }: Conversation): string {
   const name = agentVersion === null ? agentName(agent) : `${agentName(agent)} ${agentVersion}`;
   if (store.kind === "recording") return `${name} · recording`;
-  return [name, model, directory === null ? null : folderName(directory)].filter((part) => part !== null).join(" · ");
+  return [name, model, directory === null ? null : nameText(folderName(directory))]
+    .filter((part) => part !== null)
+    .join(" · ");
 }
 
 export function sessionTitle(store: SessionStore, { title }: Conversation): string {

@@ -1,6 +1,6 @@
 /** The sessions: those that need somebody first, then those at work, then the others by day. */
 import type { Signal } from "@preact/signals";
-import { visibleText } from "../model/plain.ts";
+import { nameText, visibleText } from "../model/plain.ts";
 import { age, agentName, allTokens, clock, count, folderName, money } from "../model/words.ts";
 import { now } from "../state/clock.ts";
 import { link } from "../state/link.ts";
@@ -217,12 +217,12 @@ function Row({ row }: { readonly row: SessionRow }) {
         aria-current={isCurrent ? "page" : undefined}
       >
         <Status shape={shape} />
-        <span class="t cut">{visibleText(titleOf(row))}</span>
+        <span class="t cut">{titleOf(row)}</span>
         <span class="w">{isBusy ? age(at, now.value) : age(at, now.value)}</span>
         {row.asks === "" ? (
           <span class="m">
             <span class="cut">{visibleText(secondLine(row))}</span>
-            <span class="cut num">{agentAndCost(row)}</span>
+            <span class="cut num">{visibleText(agentAndCost(row))}</span>
           </span>
         ) : (
           <span class="m c-needs">
@@ -238,7 +238,8 @@ function secondLine(row: SessionRow): string {
   if (row.status !== "idle") return row.doing === "" ? "Working" : row.doing;
   if (row.lastEnd?.message !== undefined) return row.lastEnd.message;
   if (row.lastEnd?.reason === "aborted") return "Stopped by you";
-  return row.eventCount <= 1 ? `${folderName(row.directory)} · no prompt yet` : folderName(row.directory);
+  const folder = nameText(folderName(row.directory));
+  return row.eventCount <= 1 ? `${folder} · no prompt yet` : folder;
 }
 
 function agentAndCost(row: SessionRow): string {

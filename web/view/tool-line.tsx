@@ -4,11 +4,13 @@ import { memo } from "preact/compat";
 import type { Conversation } from "../model/conversation-state.ts";
 import type { Entry, ToolEntry, ToolState } from "../model/entries.ts";
 import { exactText, outputText, visibleText } from "../model/plain.ts";
+import { rawText } from "../model/raw-text.ts";
 import { outcomeOf, parsedInput, targetOf, wantedDiff } from "../model/tools.ts";
 import { clock, duration, plural, type Shape } from "../model/words.ts";
 import { now } from "../state/clock.ts";
 import { CopyButton } from "./copy.tsx";
 import { Diff, DiffCount } from "./diff.tsx";
+import { ErrorBoundary } from "./error-boundary.tsx";
 import { Status } from "./icons.tsx";
 import { Json } from "./json.tsx";
 import { Markdown } from "./markdown.tsx";
@@ -24,7 +26,9 @@ export function ToolGroup({
   return (
     <div class="tools">
       {tools.map((tool) => (
-        <Tool key={tool.key} tool={tool} rev={tool.rev} child={childRev(tool)} directory={conversation.directory} />
+        <ErrorBoundary key={tool.key} name="tool call" raw={() => rawText(tool)}>
+          <Tool tool={tool} rev={tool.rev} child={childRev(tool)} directory={conversation.directory} />
+        </ErrorBoundary>
       ))}
     </div>
   );

@@ -3,7 +3,7 @@ import type { FileRefPart } from "../../src/protocol/items.ts";
 import type { Conversation } from "../model/conversation-state.ts";
 import { type DiffCount, diffCount } from "../model/diff.ts";
 import type { Entry } from "../model/entries.ts";
-import { visibleText } from "../model/plain.ts";
+import { nameText, visibleText } from "../model/plain.ts";
 import { agentName, clock, count, duration, folderName, money, shortPath, usageWords } from "../model/words.ts";
 import { dropQueued } from "../state/actions.ts";
 import { now } from "../state/clock.ts";
@@ -165,8 +165,8 @@ function FileRow({
 }) {
   return (
     <>
-      <dt class="mono cut" title={path}>
-        {visibleText(path)}
+      <dt class="mono cut" title={nameText(path)}>
+        {nameText(path)}
       </dt>
       <dd>
         {added > 0 && <span class="added">+{added}</span>} {removed > 0 && <span class="removed">−{removed}</span>}
@@ -219,7 +219,7 @@ function About({ store, conversation }: PanelProps) {
   const rows: [string, string][] = [];
   if (directory !== null && directory !== "") {
     const trust = trusted === null ? "" : trusted ? " · trusted" : " · not trusted";
-    rows.push(["Folder", `${folderName(directory)}${trust}`]);
+    rows.push(["Folder", `${nameText(folderName(directory))}${trust}`]);
   }
   rows.push(["Agent", `${agentName(agent)}${agentVersion === null ? "" : ` ${agentVersion}`}`]);
   if (model !== null) rows.push(["Model", model]);
@@ -234,7 +234,7 @@ function About({ store, conversation }: PanelProps) {
         {rows.map(([name, value]) => (
           <>
             <dt>{name}</dt>
-            <dd title={name === "Folder" ? (directory ?? "") : undefined}>{visibleText(value)}</dd>
+            <dd title={name === "Folder" ? nameText(directory ?? "") : undefined}>{visibleText(value)}</dd>
           </>
         ))}
       </dl>

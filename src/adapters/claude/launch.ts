@@ -7,6 +7,7 @@ import { ROOT_REFUSED } from "./end.ts";
 
 export const capabilities: Capabilities = {
   ...noCapabilities,
+  ownSandbox: true,
   permissions: true,
   questions: true,
   steer: true,

@@ -102,6 +102,7 @@ export const mcpConfig = (servers: Readonly<Record<string, McpServer>>): Record<
 
 export const capabilities: Capabilities = {
   ...noCapabilities,
+  ownSandbox: true,
   permissions: true,
   questions: true,
   steer: true,

@@ -1,5 +1,6 @@
 /** JSON-RPC as an MCP client needs it: requests with a time limit, answers by id, refusals of what we do not do. */
 import { METHOD_NOT_FOUND } from "../../core/rpc.ts";
+import { timeoutSignal } from "../../runtime/timeout-signal.ts";
 import { isRecord, openTransport, type TransportOptions } from "./transport.ts";
 
 export interface Peer {
@@ -54,7 +55,7 @@ export async function openPeer(options: Omit<TransportOptions, "onMessage" | "on
       if (gone !== null) throw new Error(gone);
       count += 1;
       const id = count;
-      const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
+      const limit = timeoutSignal({ signal, ms: timeoutMs });
       const answered = new Promise<Readonly<Record<string, unknown>>>((resolve, reject) => {
         waiting.set(id, { resolve, reject });
         limit.addEventListener("abort", () => reject(new Error("it took too long, or was stopped")), { once: true });
@@ -70,7 +71,7 @@ export async function openPeer(options: Omit<TransportOptions, "onMessage" | "on
         void sent;
         if (limit.aborted && gone === null) {
           const cancelled = { jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: id } };
-          void transport.send(cancelled, AbortSignal.timeout(1_000)).catch(() => {});
+          void transport.send(cancelled, timeoutSignal({ ms: 1_000 })).catch(() => {});
         }
       }
     },

@@ -17,7 +17,7 @@ export interface Transport {
 }
 
 export interface TransportOptions {
-  readonly context: Pick<SessionContext, "directory" | "commandEnvironment" | "processes" | "sessionId">;
+  readonly context: Pick<SessionContext, "directory" | "commandEnvironment" | "processes" | "view" | "sessionId">;
   readonly server: McpServer;
   readonly fetch: OutboundFetch;
   readonly onMessage: (message: Readonly<Record<string, unknown>>) => void;
@@ -36,8 +36,14 @@ async function startServer(
   { context, server, onMessage, onGone }: TransportOptions,
   command: string,
 ): Promise<Transport> {
-  const { directory, commandEnvironment, processes, sessionId } = context;
+  const { directory, commandEnvironment, processes, view, sessionId } = context;
   const runId = await processes.begin();
+  const variables: Readonly<Record<string, string>> = { ...commandEnvironment, ...server.env };
+  const asked = { command, args: server.args ?? [], directory, path: variables.PATH };
+  const program = await view.start(asked).catch((error: unknown) => {
+    processes.ended(runId);
+    throw error;
+  });
   const hear = (text: string): void => {
     for (const line of text.split("\n")) {
       const message = parsed(line);
@@ -45,10 +51,8 @@ async function startServer(
     }
   };
   const child = startProcess({
-    command,
-    args: server.args ?? [],
-    directory,
-    environment: { ...commandEnvironment, ...server.env, [SESSION_VARIABLE]: sessionId, [RUN_VARIABLE]: runId },
+    ...program,
+    environment: { ...variables, [SESSION_VARIABLE]: sessionId, [RUN_VARIABLE]: runId },
     runId,
     onText: hear,
     onOverlong: () => onGone("it sent a line that is too long"),

@@ -44,6 +44,7 @@ async function runCommand(
       directory: context.directory,
       environment: { ...context.environment, [SESSION_VARIABLE]: context.sessionId, [RUN_VARIABLE]: runId },
       runId,
+      view: context.view,
       timeoutMs,
       signal: context.signal,
       onText: output.add,

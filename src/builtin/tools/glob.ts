@@ -29,7 +29,7 @@ export const glob = defineTool({
     if (wanted === null) throw new ToolFailure(`${pattern} is no pattern: a brace is not closed, or it is too long.`);
     const found: { path: string; time: number }[] = [];
     const meter = { steps: 0 };
-    for await (const entry of walk({ root: place.path, signal: context.signal, meter })) {
+    for await (const entry of walk({ root: place.path, signal: context.signal, hides: context.view.hides, meter })) {
       if (entry.directory || !wanted.matches(entry.path, meter)) continue;
       const info = await lstat(join(place.path, entry.path)).catch(() => null);
       found.push({ path: entry.path, time: info?.mtimeMs ?? 0 });

@@ -54,11 +54,12 @@ const withRipgrep = ({ pattern, include, place, isFile }: Search, context: ToolC
     limit: SHOWN,
     timeoutMs: TIMEOUT_MS,
     signal: context.signal,
+    hides: context.view.hides,
   });
 
 async function withoutRipgrep(
   { pattern, include, place, isFile }: Search,
-  { signal }: ToolContext,
+  { signal, view }: ToolContext,
 ): Promise<readonly Match[]> {
   const root = isFile ? dirname(place.path) : place.path;
   const files: string[] = [];
@@ -67,7 +68,7 @@ async function withoutRipgrep(
   } else {
     const wanted = include === null ? null : compileGlob(include.includes("/") ? include : `**/${include}`);
     const meter = { steps: 0 };
-    for await (const entry of walk({ root, signal, meter })) {
+    for await (const entry of walk({ root, signal, hides: view.hides, meter })) {
       if (!entry.directory && (wanted === null || wanted.matches(entry.path, meter))) files.push(entry.path);
     }
   }

@@ -25,7 +25,12 @@ export const list = defineTool({
     if (!info.isDirectory()) throw new ToolFailure(`${place.shown} is no folder: use the read tool.`);
     const lines: string[] = [];
     let cut = false;
-    for await (const entry of walk({ root: place.path, signal: context.signal, maxDepth: depth })) {
+    for await (const entry of walk({
+      root: place.path,
+      signal: context.signal,
+      hides: context.view.hides,
+      maxDepth: depth,
+    })) {
       if (lines.length >= ENTRIES) {
         cut = true;
         break;

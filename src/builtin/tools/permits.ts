@@ -10,7 +10,7 @@ import { coversAction, exactScope, type RememberedScope } from "../../permission
 import { findPlace, isInside, type Place } from "../../runtime/confine.ts";
 import { inspectAction } from "../../runtime/inspect-action.ts";
 import { judge, judgeCommand, type TextRequest, type Verdict } from "../permission/policy.ts";
-import type { Permit, ToolContext } from "./tool.ts";
+import { type Permit, type ToolContext, ToolFailure } from "./tool.ts";
 
 export interface PathRequest {
   readonly written: string;
@@ -21,6 +21,7 @@ export interface PathRequest {
 /** Resolves a path and gets permission for a place outside the folder. The action itself is requested separately. */
 export async function enter(context: ToolContext, { written, ...request }: PathRequest): Promise<Place> {
   const place = await findPlace(context.directory, written);
+  if (context.view.hides(place.path)) throw new ToolFailure(`${place.shown} is one of Franca's own files: no access.`);
   if (place.inside || isKept(context, place)) return place;
   // A rule that denies the action comes first: then there is nothing to ask.
   const own = pathPermit(context, { place, ...request, metadata: {} });

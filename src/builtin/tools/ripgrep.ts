@@ -6,6 +6,7 @@ import { delimiter, join } from "node:path";
 import { setImmediate as pause } from "node:timers/promises";
 import { compileGlob, isSliceOver } from "../../core/glob.ts";
 import type { Match } from "../../runtime/search.ts";
+import { timeoutSignal } from "../../runtime/timeout-signal.ts";
 import { ToolFailure } from "./tool.ts";
 
 const LINE_LENGTH = 500;
@@ -35,10 +36,12 @@ export interface RipgrepOptions {
   readonly limit: number;
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
+  /** Whether matches in a file are left out. */
+  readonly hides: (path: string) => boolean;
 }
 
 export async function ripgrep(options: RipgrepOptions): Promise<readonly Match[]> {
-  const { program, root, target, pattern, include, timeoutMs, signal } = options;
+  const { program, root, target, pattern, include, timeoutMs, signal, hides } = options;
   signal.throwIfAborted();
   const args = [
     ...["--no-config", "--line-number", "--no-heading", "--with-filename", "--null", "--color=never", "--hidden"],
@@ -48,7 +51,7 @@ export async function ripgrep(options: RipgrepOptions): Promise<readonly Match[]
     ...["-e", pattern, "--", target],
   ];
   const child = spawn(program, args, { cwd: root, stdio: ["ignore", "pipe", "pipe"] });
-  const timer = AbortSignal.timeout(timeoutMs);
+  const timer = timeoutSignal({ ms: timeoutMs });
   const stop = (): void => void child.kill("SIGKILL");
   signal.addEventListener("abort", stop, { once: true });
   timer.addEventListener("abort", stop, { once: true });
@@ -71,7 +74,10 @@ export async function ripgrep(options: RipgrepOptions): Promise<readonly Match[]
       throw new ToolFailure(`The search was stopped after ${timeoutMs / 1_000} s. Use a simpler pattern.`);
     // 1: nothing found. 2: an unreadable file among others, or a pattern it does not take.
     if (code === 2 && output === "") throw new ToolFailure(`The search failed: ${complaint.trim()}`);
-    const found = output.split("\n").flatMap(readMatch);
+    const found = output
+      .split("\n")
+      .flatMap(readMatch)
+      .filter(({ path }) => !hides(join(root, path)));
     // Types know names only; a pattern with folders in it is applied here.
     const wanted = include?.includes("/") === true ? await onlyIn(found, include) : found;
     return wanted.slice(0, options.limit + 1);

@@ -35,6 +35,8 @@ export interface ToolContext {
   readonly environment: Readonly<Record<string, string>>;
   /** Notes a process tree from before its start until it is gone. */
   readonly processes: NonNullable<InProcessHost["processes"]>;
+  /** Keeps Franca's own files from the agent. */
+  readonly view: NonNullable<InProcessHost["view"]>;
   readonly todos: {
     readonly read: () => readonly BuiltinTodo[];
     readonly write: (todos: readonly BuiltinTodo[]) => void;

@@ -28,13 +28,15 @@ export interface WalkOptions {
   readonly root: string;
   readonly signal: AbortSignal;
   readonly maxDepth?: number;
+  /** Whether a path is left out, with everything below it; none is when absent. */
+  readonly hides?: (path: string) => boolean;
   /** What the caller's own matching costs is added here: the walk pauses for it too. */
   readonly meter?: Meter;
 }
 
 /** Folders come before what is in them, names in order. */
 export async function* walk(options: WalkOptions): AsyncGenerator<Walked> {
-  const { root, signal, maxDepth = DEPTH_LIMIT, meter = { steps: 0 } } = options;
+  const { root, signal, maxDepth = DEPTH_LIMIT, hides = () => false, meter = { steps: 0 } } = options;
   const outer = await outerLayers(root);
   // Paths of the outer layers are relative to the outermost one, so all paths are made so while matching.
   const base = outer.top === root ? "" : relative(outer.top, root).split(sep).join("/");
@@ -49,6 +51,7 @@ export async function* walk(options: WalkOptions): AsyncGenerator<Walked> {
       const directory = entry.isDirectory();
       if ((!directory && !entry.isFile()) || entry.name === ".git") continue;
       const path = joinPath(folder, entry.name);
+      if (hides(join(root, path))) continue;
       if (performance.now() > until)
         throw new ToolFailure(`${root} has too many files to walk in ${WALK_MS / 1_000} s.`);
       if (await isIgnored(layers, { path: joinPath(base, path), directory, meter })) continue;

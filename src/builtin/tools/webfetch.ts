@@ -7,6 +7,7 @@ import * as z from "zod";
 import { matchesPattern } from "../../permissions/wildcard.ts";
 import { isPrivateAddress } from "../../runtime/outbound/address.ts";
 import { requestAt, resolveOnce } from "../../runtime/outbound/fetch.ts";
+import { timeoutSignal } from "../../runtime/timeout-signal.ts";
 import { judge, type Policy, type Verdict } from "../permission/policy.ts";
 import { boundOutput } from "./bound.ts";
 import { htmlToText } from "./html.ts";
@@ -34,7 +35,7 @@ export const webfetch = defineTool({
   }),
   title: ({ url }) => url,
   async run({ url, format = "markdown", timeout = DEFAULT_TIMEOUT_S }, context) {
-    const signal = AbortSignal.any([context.signal, AbortSignal.timeout(timeout * 1_000)]);
+    const signal = timeoutSignal({ signal: context.signal, ms: timeout * 1_000 });
     const { body, type, status } = await fetchAll({ url: readUrl(url), context, signal, timeout });
     const text = type.includes("html") && format !== "html" ? htmlToText(body) : body;
     if (status >= 400) return { output: `HTTP ${status}\n\n${await boundOutput(text, context)}`, is_error: true };

@@ -4,6 +4,8 @@ import type { Paint } from "./style.ts";
 
 const GAP = 2;
 const MIN_COLUMN = 6;
+/** Maximum number of columns; lines with more are printed as they are. */
+const MAX_COLUMNS = 100;
 
 /** The cells of one row; none when the line is no row of a table. */
 export function cellsOf(line: string): string[] {
@@ -15,6 +17,7 @@ const isDivider = (row: readonly string[]): boolean => row.every((cell) => /^:?-
 
 export function tableLines(lines: readonly string[], { paint, width }: { paint: Paint; width: number }): string[] {
   const rows = lines.map(cellsOf);
+  if (rows.some(({ length }) => length > MAX_COLUMNS)) return [...lines];
   const hasHead = rows[1] !== undefined && isDivider(rows[1]);
   const shown = rows.filter((row) => !isDivider(row));
   const widths = narrowed(columnWidths(shown), width);
@@ -40,14 +43,22 @@ function columnWidths(rows: readonly (readonly string[])[]): number[] {
   return widths;
 }
 
-/** The widest columns give way until the row fits. */
+/** The widest columns give way until the row fits; of columns that are equally wide, the first ones. */
 function narrowed(widths: readonly number[], available: number): number[] {
-  const out = [...widths];
-  const used = (): number => out.reduce((sum, size) => sum + size, 0) + GAP * (out.length - 1);
-  while (used() > available && Math.max(...out) > MIN_COLUMN) {
-    out[out.indexOf(Math.max(...out))] = Math.max(...out) - 1;
-  }
-  return out;
+  const room = available - GAP * (widths.length - 1);
+  const used = (limit: number): number => widths.reduce((sum, size) => sum + Math.min(size, limit), 0);
+  // No column needs to be wider than the room there is, so the number of steps is bounded by it.
+  let limit = Math.max(MIN_COLUMN, Math.min(Math.max(...widths), room));
+  while (used(limit) > room && limit > MIN_COLUMN) limit -= 1;
+  let left = Math.max(0, room - used(limit));
+  return widths
+    .toReversed()
+    .map((size) => {
+      if (size <= limit || left === 0) return Math.min(size, limit);
+      left -= 1;
+      return limit + 1;
+    })
+    .reverse();
 }
 
 /** A cell that is wider than its column takes several lines: nothing is cut off. */

@@ -53,11 +53,16 @@ export function openMarkdown({ paint, width }: MarkdownOptions): MarkdownText {
   };
   return {
     push(text) {
-      const lines = `${state.rest}${text}`.split("\n");
-      const rest = lines.pop() ?? "";
+      // The part of a line that waits is not searched again: one line may come in very many pieces.
+      const [first = "", ...more] = text.split("\n");
+      if (more.length === 0 && !state.inline && (state.fence !== null || state.rest.length > MAX_START)) {
+        state.rest += first;
+        return "";
+      }
+      const rest = more.pop();
       let out = "";
-      for (const line of lines) out += whole(line);
-      state.rest = rest;
+      if (rest !== undefined) for (const line of [state.rest + first, ...more]) out += whole(line);
+      state.rest = rest ?? state.rest + first;
       return out + partial({ state, flushTable, inLine, startOf });
     },
     end() {
@@ -97,10 +102,12 @@ function partial({ state, flushTable, inLine, startOf }: Partial): string {
 
 /** From so many characters on the kind of a line is known. */
 const MIN_START = 6;
+/** From this many characters on, the kind of a line that is still unknown is found at its end. */
+const MAX_START = 1_000;
 
 const ENTRY = /^(\s*)([-*+]|\d{1,3}[.)])\s+(?=\S)/;
 const QUOTE = /^\s{0,3}>\s?/;
-const HEADING = /^\s{0,3}(#{1,6})\s+(.*?)\s*#*\s*$/;
+const HEADING = /^\s{0,3}(#{1,6})\s+(.*)$/s;
 const RULE = /^\s{0,3}([-*_])\s*(?:\1\s*){2,}$/;
 const FENCE = /^\s{0,3}(`{3,}|~{3,})\s*(\S*)/;
 
@@ -122,7 +129,7 @@ function startsText(state: State, line: string, paint: Paint): { head: string; t
   }
   if (
     !/^\s{0,8}[\p{L}\p{Extended_Pictographic}"'(“‘*_`[\d]/u.test(line) ||
-    /^\s*(`{3}|~{3}|\d{1,3}[.)]?$|[*_\s]+$)/.test(line)
+    /^(`{3}|~{3}|\d{1,3}[.)]?$|[*_\s]*$)/.test(line.trimStart())
   )
     return null;
   const space = /^\s*/.exec(line)?.[0] ?? "";
@@ -145,13 +152,22 @@ function block({ state, line, paint, inLine, startOf }: Block): string {
   const heading = HEADING.exec(line);
   if (heading?.[2] !== undefined) {
     const level = heading[1]?.length ?? 1;
-    return `${level <= 2 ? paint.bold(paint.cyan(heading[2])) : paint.bold(heading[2])}\n`;
+    const title = withoutClosing(heading[2]);
+    return `${level <= 2 ? paint.bold(paint.cyan(title)) : paint.bold(title)}\n`;
   }
   if (RULE.test(line)) return `${paint.dim("─".repeat(RULE_WIDTH))}\n`;
   const start = startOf(line);
   if (start === null) return `${line}\n`;
   state.inline = true;
   return endLine(state, start.head + inLine(start.text));
+}
+
+/** A heading may end in `#`, which is not part of it. */
+function withoutClosing(heading: string): string {
+  const text = heading.trimEnd();
+  let end = text.length;
+  while (text[end - 1] === "#") end -= 1;
+  return text.slice(0, end).trimEnd();
 }
 
 const RULE_WIDTH = 40;
@@ -173,28 +189,40 @@ function endLine(state: State, text: string): string {
 
 const isTableRow = (line: string): boolean => line.trim().startsWith("|") && cellsOf(line).length > 0;
 
+/** Maximum number of characters that wait for the end of bold text, code or a link. */
+const MAX_HELD = 4_000;
+
 /** Up to the last space that is not inside bold text, code or a link. */
 function safeEnd(text: string): number {
-  let end = text.lastIndexOf(" ") + 1;
-  while (end > 0 && !isBalanced(text.slice(0, end))) end = text.lastIndexOf(" ", end - 2) + 1;
-  return end;
-}
-
-function isBalanced(text: string): boolean {
-  const count = (marker: string): number => text.split(marker).length - 1;
-  if (count("**") % 2 === 1 || count("`") % 2 === 1) return false;
-  return !/\[[^\]]*$|\]\([^)]*$/.test(text);
+  const open = { bold: false, code: false, bracket: false, round: false };
+  let end = 0;
+  for (let at = 0; at < text.length; at += 1) {
+    const character = text[at];
+    if (character === "`") open.code = !open.code;
+    else if (character === "[") open.bracket = true;
+    else if (character === ")") open.round = false;
+    else if (character === "]") {
+      open.bracket = false;
+      if (text[at + 1] === "(") open.round = true;
+    } else if (character === "*" && text[at + 1] === "*") {
+      open.bold = !open.bold;
+      at += 1;
+    } else if (character === " " && !(open.bold || open.code || open.bracket || open.round)) end = at + 1;
+  }
+  return end === 0 && text.length > MAX_HELD ? text.length : end;
 }
 
 function wrapped(state: State, words: readonly Word[], width: number): string {
-  let out = "";
+  const lines: string[] = [];
+  let line = "";
   for (const { shown, width: size } of words) {
     if (state.column + size > width + 1 && state.column > state.indent.length) {
-      out = `${out.trimEnd()}\n${state.indent}`;
+      lines.push(line.trimEnd());
+      line = state.indent;
       state.column = state.indent.length;
     }
-    out += shown;
+    line += shown;
     state.column += size;
   }
-  return out;
+  return [...lines, line].join("\n");
 }

@@ -164,7 +164,7 @@ function onRest({ state, event, paint }: Omit<Step, "options">): TextPiece[] {
       state.tokensUsed = total(event.data.turn.tokens);
       return [];
     case "session.updated":
-      return changeLines(state, event.data).flatMap((line) => note(state, paint.dim(`· ${clean(line)}`)));
+      return changeLines(state, event.data).flatMap((line) => note(state, paint.dim(`· ${visible(line)}`)));
     case "session.ended":
       return note(state, paint.dim(`· session ended (${event.data.reason})`));
     default:
@@ -229,7 +229,7 @@ interface ItemStart {
 function onItemStarted({ state, event, paint }: ItemStart): TextPiece[] {
   const { item } = event.data;
   if (item.kind === "status" && item.subagent !== undefined) {
-    const name = clean(item.subagent.name ?? "subagent");
+    const name = visible(item.subagent.name ?? "subagent");
     state.subagents.set(item.item_id, name);
     const call = state.tools.get(item.subagent.parent_call_id ?? "");
     const task = call === undefined ? "" : ` ${call.subject}`;

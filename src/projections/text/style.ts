@@ -37,7 +37,7 @@ export const clean = (text: string): string => text.replace(CONTROL, "");
 
 /** One line of at most `width` characters. */
 export function oneLine(text: string, { width }: { width: number }): string {
-  const line = clean(text.replace(/\s+/g, " ").trim());
+  const line = visible(text.replace(/\s+/g, " ").trim());
   return line.length <= width ? line : `${line.slice(0, width - 1)}…`;
 }
 

@@ -69,6 +69,7 @@ const summary: Fields<resources.SessionSummary> = {
   usage: "Tokens and cost of the session.",
   lastEnd: "How its last turn ended; absent before that.",
   opencodeId: "The session's id on the OpenCode surface.",
+  damaged: "Why the session can only be read and deleted; absent unless its stored settings are damaged.",
 };
 
 const lastEnd: Fields<NonNullable<resources.SessionSummary["lastEnd"]>> = {
@@ -142,6 +143,7 @@ export const resourceTypes = {
     ...summary,
     turnId: "The running turn; null when the session is idle.",
     trusted: "Whether the settings, hooks, plugins and MCP servers of its directory may be used.",
+    hideData: "Whether Franca's data folder is hidden from the agent and its commands, and if not, why.",
     pendingPermissions: "Permission requests that wait for an answer.",
     pendingQuestions: "Questions that wait for an answer.",
     queue: "Prompts that wait, in order.",
@@ -187,6 +189,7 @@ export const resourceTypes = {
     version: "The version of its program.",
     path: "Where its program is.",
     folderTrust: "Whether it is restricted in folders that are not trusted.",
+    hideData: "Whether Franca's data folder is hidden from its processes, and if not, why.",
     credentialsAvailable: "Whether it seems to be logged in.",
     isDefault: "Sessions that name no agent get this one. Absent everywhere when there are several candidates.",
     capabilities: "What it can do.",

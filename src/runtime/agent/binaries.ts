@@ -34,7 +34,7 @@ export interface Binaries {
   readonly find: (adapter: Adapter) => string | null;
   /** What the agent's programs get of our environment. */
   readonly environment: (adapter: Adapter) => Readonly<Record<string, string>>;
-  readonly describe: (adapter: Adapter) => Promise<AgentSummary>;
+  readonly describe: (adapter: Adapter) => Promise<Omit<AgentSummary, "hideData">>;
   /** The same without what takes time: no program is started. */
   readonly candidate: (adapter: Adapter) => Candidate;
   readonly install: (adapter: Adapter, options: InstallOptions) => Promise<void>;

@@ -14,6 +14,11 @@ export interface TreeRoot {
    * the leader's start time and the variable prove anything.
    */
   readonly ours: boolean;
+  /**
+   * The leader only waits for the program that it started (`StartInView`): it gets no signal while others of the tree
+   * live, because its end would be taken for the program's.
+   */
+  readonly wrapped?: boolean;
 }
 
 export interface Rung {
@@ -40,7 +45,7 @@ export async function endTree(root: TreeRoot, ladder: readonly Rung[]): Promise<
   // All that are stopped in one tick share one look at the process table.
   await nextTick();
   for (const { signal, waitMs } of ladder) {
-    if (signalAll(living(root, { known, since }), signal) === 0) return [];
+    if (signalAll(recipients(root, living(root, { known, since })), signal) === 0) return [];
     const deadline = performance.now() + waitMs;
     while (performance.now() < deadline) {
       since = performance.now();
@@ -58,6 +63,30 @@ export async function endTree(root: TreeRoot, ladder: readonly Rung[]): Promise<
     since = performance.now();
     await sleep(POLL_MS);
   }
+}
+
+/** Sends a signal to the leader's process group, once. */
+export function signalGroup(root: TreeRoot, signal: NodeJS.Signals): void {
+  const { leader, wrapped = false } = root;
+  if (leader === null) return;
+  if (wrapped) {
+    const members = living(root, { known: new Map(), since: performance.now() });
+    signalAll(
+      recipients(root, members).filter(({ group }) => group === leader.pid),
+      signal,
+    );
+    return;
+  }
+  try {
+    process.kill(-leader.pid, signal);
+  } catch {
+    // The group has gone already.
+  }
+}
+
+function recipients({ leader, wrapped = false }: TreeRoot, members: readonly ProcessInfo[]): readonly ProcessInfo[] {
+  const others = wrapped ? members.filter(({ pid }) => pid !== leader?.pid) : members;
+  return others.length === 0 ? members : others;
 }
 
 /** What of the tree still runs. */

@@ -2,6 +2,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, existsSync } from "node:fs";
 import { Socket } from "node:net";
+import { constants } from "node:os";
 import type { Readable } from "node:stream";
 import type { Exit } from "../../core/agent-io.ts";
 import { assert } from "../../core/fold.ts";
@@ -9,7 +10,7 @@ import type { StderrExcerpt } from "../../protocol/events.ts";
 import { type OverlongLine, splitText } from "./lines.ts";
 import type { OutputPipe } from "./output-pipe.ts";
 import { processTable } from "./process-table.ts";
-import { endTree, type Rung, STOP_LADDER, SWEEP_LADDER, type TreeRoot } from "./process-tree.ts";
+import { endTree, type Rung, STOP_LADDER, SWEEP_LADDER, signalGroup, type TreeRoot } from "./process-tree.ts";
 
 /** How much of stderr is kept from its beginning and from its end. */
 const STDERR_EXCERPT_BYTES = 8 * 1024;
@@ -24,6 +25,8 @@ export interface AgentProcessOptions {
   readonly directory: string;
   readonly environment: Readonly<Record<string, string>>;
   readonly runId: string;
+  /** The command is the parent of the agent's program, and reports its exit code (`StartInView`). */
+  readonly wrapped?: boolean;
   /** For its output; without one, Node makes a pair of sockets. It is the process's from then on. */
   readonly output?: OutputPipe | null;
   /** Complete lines with "\n" between them. */
@@ -55,6 +58,7 @@ export function startProcess(options: AgentProcessOptions): AgentProcess {
     runId: options.runId,
     leader: pid === null || started === null ? null : { pid, started },
     ours: true,
+    wrapped: options.wrapped ?? false,
   };
   const stderr = keepExcerpt(child);
   const splitter = splitText({ onText: options.onText, onOverlong: options.onOverlong });
@@ -77,7 +81,7 @@ export function startProcess(options: AgentProcessOptions): AgentProcess {
       if (stdin.writableLength > INPUT_LIMIT) stdin.destroy();
     },
     closeInput: () => stdin.end(),
-    signal: (signal) => signalGroup(pid, signal),
+    signal: (signal) => signalGroup(root, signal),
     pause: () => stdout.pause(),
     resume: () => stdout.resume(),
     async stop(ladder = STOP_LADDER) {
@@ -147,7 +151,7 @@ async function untilGone({ child, stdout, root, directory, ladderOfStop, onStuck
   await restOfOutput(stdout, closed);
   stdout.destroy();
   child.stderr?.destroy();
-  return exit;
+  return root.wrapped === true ? exitOfWrapped(exit) : exit;
 }
 
 /** Output that still arrives, or that we ourselves hold back, is waited for; a pipe that somebody keeps open is not. */
@@ -183,13 +187,15 @@ function notStarted(child: ChildProcess, { error, directory }: { error: Error; d
 
 const noExit = (error: Error): Exit => ({ code: null, signal: null, message: error.message });
 
-function signalGroup(pid: number | null, signal: NodeJS.Signals): void {
-  if (pid === null) return;
-  try {
-    process.kill(-pid, signal);
-  } catch {
-    // The group has gone already.
-  }
+/** Signals by the exit code with which a wrapper reports them, as shells do. */
+const SIGNAL_OF_CODE: ReadonlyMap<number, string> = new Map(
+  Object.entries(constants.signals).map(([name, number]) => [128 + number, name]),
+);
+
+/** The exit of the wrapped program: one that a signal ended has no code. */
+function exitOfWrapped(exit: Exit): Exit {
+  const signal = exit.code === null ? undefined : SIGNAL_OF_CODE.get(exit.code);
+  return signal === undefined ? exit : { ...exit, code: null, signal };
 }
 
 /** Keeps the head and the tail of stderr and counts its lines, however much there is. */

@@ -2,6 +2,8 @@
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import type { Readable } from "node:stream";
 import { StringDecoder } from "node:string_decoder";
+import { timeoutSignal } from "../timeout-signal.ts";
+import { fullView, type SessionView } from "./file-view.ts";
 import { processTable } from "./process-table.ts";
 import { endTree, type Rung, type TreeRoot } from "./process-tree.ts";
 
@@ -15,6 +17,8 @@ export interface ShellCommand {
   readonly environment: Readonly<Record<string, string>>;
   /** By this its processes are found; it is in the environment too. */
   readonly runId: string;
+  /** The view of the file system in which it runs; absent: that of the user. */
+  readonly view?: Pick<SessionView, "start">;
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
   /** What it prints, both streams in the order they are read. */
@@ -31,13 +35,13 @@ export interface ShellExit {
 /** Resolves when nothing of it runs any more; rejects when the shell could not be started. */
 export async function runShell(options: ShellCommand): Promise<ShellExit> {
   options.signal.throwIfAborted();
-  const { child, root } = start(options);
+  const { child, root } = await start(options);
   const decoders = [new StringDecoder("utf8"), new StringDecoder("utf8")];
   for (const [index, stream] of [child.stdout, child.stderr].entries()) {
     stream.on("data", (chunk: Buffer) => options.onText(decoders[index]?.write(chunk) ?? ""));
     stream.on("error", () => {});
   }
-  const timer = AbortSignal.timeout(options.timeoutMs);
+  const timer = timeoutSignal({ ms: options.timeoutMs });
   const stopped = AbortSignal.any([options.signal, timer]);
   const end = async (): Promise<void> => void (await endTree(root, STOP));
   let ending: Promise<void> | null = null;
@@ -67,18 +71,22 @@ interface Started {
   readonly root: TreeRoot;
 }
 
-function start({ command, directory, environment, runId, onStarted }: ShellCommand): Started {
-  const child = spawn("bash", ["-c", command], {
+async function start(options: ShellCommand): Promise<Started> {
+  const { command, directory, environment, runId, onStarted, view = fullView, signal } = options;
+  const bash = { command: "bash", args: ["-c", command], directory, path: environment.PATH };
+  const started = await view.start(bash);
+  signal.throwIfAborted();
+  const child = spawn(started.command, started.args, {
     cwd: directory,
     env: { ...environment },
     detached: true,
     stdio: ["ignore", "pipe", "pipe"],
   });
   const { pid } = child;
-  const started = pid === undefined ? null : processTable.startOf(pid);
-  const leader = pid === undefined || started === null ? null : { pid, started };
+  const startTime = pid === undefined ? null : processTable.startOf(pid);
+  const leader = pid === undefined || startTime === null ? null : { pid, started: startTime };
   if (leader !== null) onStarted?.(leader);
-  return { child, root: { runId, leader, ours: true } };
+  return { child, root: { runId, leader, ours: true, wrapped: started.wrapped } };
 }
 
 function pause(ms: number): Promise<void> {

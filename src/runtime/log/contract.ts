@@ -88,6 +88,8 @@ export interface SessionSettings {
   readonly missing?: readonly string[];
   /** For a session that an agent has started. No caller can set it. */
   readonly delegation?: Delegation;
+  /** The stored settings are damaged, and only the agent and the directory are known: nothing may run. Never stored. */
+  readonly damaged?: true;
 }
 
 /** A value of a session's settings, and the variable of a host's environment that it is taken from elsewhere. */
@@ -130,6 +132,8 @@ export interface SessionRecord {
   readonly owner: Owner | null;
   /** The host that it belongs to, where several share the log. */
   readonly home?: string;
+  /** The stored summary is damaged: the session's events have to be read for it. */
+  readonly summaryDamaged?: boolean;
 }
 
 export type PromptStatus = "queued" | "started" | "done" | "dropped";
@@ -141,9 +145,14 @@ export interface StoredPrompt {
   readonly status: PromptStatus;
   /** The last sequence before the prompt was taken. */
   readonly sequence: number;
+  /** Set when it must not run. */
+  readonly refusal?: PromptRefusal;
 }
 
-export type NewPrompt = Omit<StoredPrompt, "status">;
+/** Why a prompt must not run: it is not as it was written, or commits were lost in which it may have started. */
+export type PromptRefusal = "damaged" | "may_have_run";
+
+export type NewPrompt = Omit<StoredPrompt, "status" | "refusal">;
 
 export interface AddedPrompt {
   readonly stored: StoredPrompt;

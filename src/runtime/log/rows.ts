@@ -1,19 +1,7 @@
 /** Rows of a database, whichever it is, as the values that a log hands out. What we stored ourselves is trusted. */
-import type { Prompt } from "../../protocol/commands.ts";
 import { type SessionId, sessionId } from "../../protocol/ids.ts";
-import type { SessionSummary } from "../../protocol/resources.ts";
-import type {
-  Owner,
-  ProjectionCheckpoint,
-  ProjectionRecord,
-  PromptStatus,
-  Run,
-  SessionRecord,
-  SessionSettings,
-  StoredPrompt,
-} from "./contract.ts";
+import type { Owner, ProjectionCheckpoint, ProjectionRecord, Run } from "./contract.ts";
 import type { Damage } from "./damage.ts";
-import { restore } from "./secrets.ts";
 
 export type Row = Readonly<Record<string, unknown>>;
 
@@ -33,28 +21,6 @@ export function blob(row: Row, name: string): Uint8Array {
 }
 
 export const idIn = (row: Row): SessionId => sessionId(text(row, "id"));
-
-/** Settings that come from a log of several hosts have values withheld: this host may have them in its environment. */
-export function toRecord(row: Row): SessionRecord {
-  const stored: SessionSettings = JSON.parse(text(row, "settings"));
-  const settings = stored.withheld === undefined ? stored : restore(stored);
-  const summary: SessionSummary = JSON.parse(text(row, "summary"));
-  return { id: idIn(row), settings, summary, owner: ownerIn(row, "owner") };
-}
-
-export function toPrompt(row: Row): StoredPrompt {
-  const prompt: Prompt = JSON.parse(text(row, "body"));
-  return {
-    prompt,
-    delivery: text(row, "delivery") === "steer" ? "steer" : "queue",
-    idempotencyKey: typeof row.idempotency_key === "string" ? row.idempotency_key : null,
-    status: statusIn(row),
-    sequence: integer(row, "sequence"),
-  };
-}
-
-const STATUSES: readonly PromptStatus[] = ["queued", "started", "done", "dropped"];
-const statusIn = (row: Row): PromptStatus => STATUSES.find((status) => status === text(row, "status")) ?? "dropped";
 
 export function toRun(row: Row): Run {
   const owner = ownerIn(row, "owner") ?? { pid: 0, started: "" };

@@ -31,6 +31,7 @@ import { newTurns } from "./new-turns.ts";
 import type { OpenSession, OpenSessions } from "./open-session.ts";
 import { openStored, whileClosed, withSession } from "./open-sessions.ts";
 import { overQuota } from "./quota.ts";
+import { refuseDamaged } from "./refusals.ts";
 import { summarise } from "./summary.ts";
 
 /** A file that changed this recently may have a turn that still runs. */
@@ -53,6 +54,7 @@ async function adoptOnce(table: OpenSessions, { agent, nativeSessionId }: AdoptO
   const record = await table.runtime.log.find(id);
   const other = record === null ? await sessionOf(table, { agent, nativeSessionId }) : null;
   if (other !== null) return { ...nothing(other), outcome: "known" };
+  if (record !== null) refuseDamaged(record);
   const found = await find(source, nativeSessionId);
   const { conversation, isFresh } = read(source, found);
   const reading: Reading = { source, conversation, isFresh };

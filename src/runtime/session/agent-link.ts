@@ -8,6 +8,7 @@ import { openHttp, ServerExit } from "../agent/connection/http.ts";
 import { openInProcess } from "../agent/connection/in-process.ts";
 import { openPipe } from "../agent/connection/pipe.ts";
 import { type Pool, type SharedConnection, sharingKey } from "../agent/connection/shared.ts";
+import { fullView, type SessionView } from "../agent/file-view.ts";
 import { type Rung, SWEEP_LADDER } from "../agent/process-tree.ts";
 import type { InProcessTable } from "../options.ts";
 import type { UntimedInput } from "./writer-inputs.ts";
@@ -15,7 +16,9 @@ import type { UntimedInput } from "./writer-inputs.ts";
 /** How much of an agent's refusal is reported. */
 const EXCERPT_LENGTH = 500;
 
-export interface AgentLinkOptions extends Omit<Opening, "receiver" | "options"> {
+export interface AgentLinkOptions extends Omit<Opening, "receiver" | "options" | "view"> {
+  /** The view of the file system for a process of this session, or for one that several sessions share. */
+  readonly view?: (process: { readonly shared: boolean }) => SessionView;
   readonly adapter: Adapter;
   readonly inProcess: InProcessTable;
   readonly pool: Pool;
@@ -189,8 +192,9 @@ async function open({
   const launch = adapter.launch(launchOptions);
   const inProcess = launch.kind === "in-process";
   const key = sharingKey({ agent: adapter.agent, launch, env: launchOptions.env });
+  const view = options.view?.({ shared: key !== null }) ?? fullView;
   const openFor = (to: Receiver): Promise<Connection> =>
-    openLaunch(launch, { ...options, options: launchOptions, receiver: to }, options.inProcess);
+    openLaunch(launch, { ...options, view, options: launchOptions, receiver: to }, options.inProcess);
   if (key === null)
     return { connection: await openFor(receiver), shared: null, inProcess, dropped: false, first: true };
   const thread = launchOptions.fork ? null : launchOptions.resume;

@@ -67,7 +67,7 @@ interface Joining {
 }
 
 async function join(runtime: Runtime, { agent, directory, onLine, onGone }: Joining): Promise<Member> {
-  const { pool, runs, ladder, logger, trust } = runtime;
+  const { pool, runs, ladder, logger, trust, fileView } = runtime;
   const adapter = adapterOf(runtime, agent);
   if (!trust.isTrusted(directory)) {
     throw new ApiError("folder_not_trusted", `${directory} is not trusted: franca trust add ${directory}`);
@@ -101,8 +101,9 @@ async function join(runtime: Runtime, { agent, directory, onLine, onGone }: Join
       runId,
     });
   };
+  const view = fileView.open({ session, agent: adapter, shared: true });
   const open = (heard: Receiver) =>
-    openHttp(launch, { session, options, receiver: heard, environmentFor, runs, ladder, logger });
+    openHttp(launch, { session, options, receiver: heard, environmentFor, runs, view, ladder, logger });
   const { connection } = await pool.join({ session, adapter, key, receiver, onLine, thread: null, open, logger });
   const { address } = connection;
   if (address === undefined) throw cannot(adapter, "be asked outside its sessions");

@@ -14,6 +14,7 @@ import { perform } from "./effects.ts";
 import { refuseMissingKeys } from "./keys.ts";
 import { serversOf } from "./launch-options.ts";
 import type { OpenSession } from "./open-session.ts";
+import { refuseDamaged } from "./refusals.ts";
 import type { Runtime } from "./runtime.ts";
 import { openWriter, type Writer } from "./writer.ts";
 
@@ -119,7 +120,7 @@ interface Linking {
 }
 
 function linkFor(
-  { options, pool, runs, ladder, keys }: Runtime,
+  { options, pool, runs, ladder, keys, fileView }: Runtime,
   { id, adapter, settings }: BuildOptions,
   { writer: { feed, receive }, logger, current }: Linking,
 ): AgentLink {
@@ -134,8 +135,12 @@ function linkFor(
     pool,
     runs,
     ladder,
+    view: ({ shared }) => fileView.open({ session: id, agent: adapter, shared }),
     dataFolder: options.store.kind === "memory" ? null : options.store.folder,
-    check: () => refuseMissingKeys({ keys }, { id, settings: current() }),
+    check() {
+      refuseDamaged({ id, settings: current() });
+      refuseMissingKeys({ keys }, { id, settings: current() });
+    },
     feed,
     receive,
     environmentFor: ({ runId, launch }) =>

@@ -22,6 +22,7 @@ export async function createSession(table: OpenSessions, id: SessionId, asked: C
   const { runtime } = table;
   const directory = resolve(asked.directory ?? runtime.options.directory ?? process.cwd());
   checkAgent(runtime, { ...asked, directory });
+  await runtime.fileView.check(adapterOf(runtime, asked.agent));
   const { worktree: wanted, ...rest } = asked;
   if (wanted !== undefined) return createInWorktree(table, id, { ...rest, directory, worktree: wanted });
   await storeSession(table, { id, settings: { create: { ...rest, directory }, forkOf: null } });

@@ -5,7 +5,7 @@ import type { SessionId } from "../../protocol/ids.ts";
 import type { RecordPage } from "../log/contract.ts";
 import type { DeleteOptions, PruneOptions } from "./contract.ts";
 import { closeSession, type OpenSession, type OpenSessions } from "./open-session.ts";
-import { withSession } from "./open-sessions.ts";
+import { withAnySession } from "./open-sessions.ts";
 import { isDeadOwner, isOwn } from "./owner.ts";
 import { endIdle, terminate } from "./turn-commands.ts";
 
@@ -33,7 +33,7 @@ async function deleteEnded(
   end: (open: OpenSession) => Promise<void>,
 ): Promise<void> {
   try {
-    await withSession(table, id, end);
+    await withAnySession(table, id, end);
   } catch (error) {
     // A session whose agent is unknown here has nothing to stop. And where there is no room to store its end, it is
     // deleted without it: deleting is how room is made.

@@ -4,6 +4,7 @@ import { type Effect, SETTLE_MS } from "../../core/input.ts";
 import type { PermissionReport } from "../../core/report.ts";
 import type { TurnId } from "../../protocol/ids.ts";
 import { inspectAction } from "../inspect-action.ts";
+import { timeoutSignal } from "../timeout-signal.ts";
 import { launchOptions } from "./launch-options.ts";
 import type { OpenSession } from "./open-session.ts";
 import type { Runtime } from "./runtime.ts";
@@ -65,7 +66,7 @@ async function inspect({ options, logger }: Runtime, open: OpenSession, report: 
 
 /** Plugins may propose how the turn continues. One that fails is reported and never ends the turn. */
 async function settle({ options, logger }: Runtime, open: OpenSession, turn_id: TurnId): Promise<void> {
-  const signal = AbortSignal.timeout(SETTLE_MS);
+  const signal = timeoutSignal({ ms: SETTLE_MS });
   const snapshot = open.session.snapshot();
   try {
     const proposals = (await options.settle?.({ session: open.id, turn_id, snapshot, signal })) ?? [];

@@ -5,13 +5,15 @@ import { ApiError, hasCode } from "../../protocol/errors.ts";
 import type { SessionId } from "../../protocol/ids.ts";
 import { noExit } from "../agent/connection/contract.ts";
 import { loadSnapshot } from "../log/checkpoints.ts";
+import type { PromptRefusal, StoredPrompt } from "../log/contract.ts";
 import { buildOpenSession } from "./build-session.ts";
 import { closeSession, type OpenSession, type OpenSessions, stopAgent } from "./open-session.ts";
 import { isDeadOwner, isOwn, OwnedElsewhere, ownedBy } from "./owner.ts";
 import { stopOrphanedRuns } from "./process-runs.ts";
 import { enforceQuota } from "./quota.ts";
-import { shuttingDown } from "./refusals.ts";
+import { refuseDamaged, shuttingDown } from "./refusals.ts";
 import { watchIdle } from "./unload.ts";
+import type { Writer } from "./writer.ts";
 
 export interface OpenOptions {
   /** Stored prompts that never started run now. */
@@ -20,8 +22,19 @@ export interface OpenOptions {
   readonly lost?: Exit;
 }
 
-/** Runs `work` with an open session, which is not unloaded meanwhile. */
-export async function withSession<T>(
+/** Runs `work` with an open session, which is not unloaded meanwhile. A damaged one is refused. */
+export const withSession = <T>(
+  table: OpenSessions,
+  id: SessionId,
+  work: (open: OpenSession) => Promise<T>,
+): Promise<T> =>
+  withAnySession(table, id, async (open) => {
+    refuseDamaged(open);
+    return work(open);
+  });
+
+/** The same for a session that may be damaged. */
+export async function withAnySession<T>(
   table: OpenSessions,
   id: SessionId,
   work: (open: OpenSession) => Promise<T>,
@@ -81,11 +94,10 @@ async function load(table: OpenSessions, id: SessionId, { runQueue, lost }: Open
     onBroken: (broken, error) => void recoverBroken(table, { open: broken, error }),
   });
   // Stored prompts join the queue of the interrupted turn; its end then runs them in order.
-  const queued = runQueue && !snapshot.ended ? await log.queuedPrompts(id) : [];
+  const mayRun = runQueue && !snapshot.ended && settings.damaged !== true;
+  const queued = mayRun ? await log.queuedPrompts(id) : [];
   const feedQueue = (): void => {
-    for (const { prompt, delivery } of queued) {
-      open.writer.feed({ type: "command", command: { type: "prompt", prompt, delivery } });
-    }
+    for (const stored of queued) open.writer.feed(inputOf(stored));
   };
   if (queued.length > 0) await runtime.spending.inform(open);
   // Asked once: the snapshot goes on with the session, and a turn that was open may have ended when we come to the end.
@@ -106,6 +118,26 @@ async function load(table: OpenSessions, id: SessionId, { runQueue, lost }: Open
   watchIdle(table, open);
   return open;
 }
+
+/** A stored prompt for the turn machine; one that must not run becomes an error. */
+function inputOf({ prompt, delivery, refusal }: StoredPrompt): Parameters<Writer["feed"]>[0] {
+  if (refusal === undefined) return { type: "command", command: { type: "prompt", prompt, delivery } };
+  const { prompt_id: refused_prompt } = prompt;
+  return { type: "notice", ...REFUSED[refusal], details: { prompt_id: refused_prompt }, refused_prompt };
+}
+
+const REFUSED: Readonly<Record<PromptRefusal, { readonly message: string; readonly code: string }>> = {
+  damaged: {
+    message: "A prompt that was waiting is damaged and does not run. Send it again.",
+    code: "prompt_damaged",
+  },
+  may_have_run: {
+    message:
+      "A prompt that was waiting may have run already, since the log was damaged: it does not run again. Send it again " +
+      "if its result is missing.",
+    code: "prompt_interrupted",
+  },
+};
 
 function isUnfinished({ turn, items, permissions, questions, queue }: Snapshot): boolean {
   if (turn !== null || permissions.size > 0 || questions.size > 0 || queue.length > 0) return true;

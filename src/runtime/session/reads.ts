@@ -47,23 +47,27 @@ type Reads = Pick<
 >;
 
 export function reads(table: OpenSessions): Reads {
-  const { log, tail, recovered, trust, adapters, usage } = table.runtime;
+  const { log, tail, recovered, trust, adapters, usage, fileView } = table.runtime;
   return {
     async list({ limit = SESSIONS, cursor, ...filter } = {}) {
       const open = await readyHere(table);
       const { records, next } = await log.list({ ...filter, limit, before: pageOf(cursor) });
-      const sessions = records.map(({ id, settings, summary }) => {
+      const summaries = records.map(async ({ id, settings, summary, summaryDamaged }) => {
         const own = open.get(id);
-        return own === undefined || own.writer.isAhead()
-          ? { ...summary, ...keptWith(settings) }
-          : summarise({ id, settings, snapshot: own.session.snapshot() });
+        if (own !== undefined && !own.writer.isAhead()) {
+          return summarise({ id, settings, snapshot: own.session.snapshot() });
+        }
+        // What the events say is as good, and takes longer.
+        if (summaryDamaged === true) return summarise({ id, settings, snapshot: await loadSnapshot(log, id) });
+        return { ...summary, ...keptWith(settings) };
       });
+      const sessions = await Promise.all(summaries);
       return { sessions, nextCursor: next === null ? null : String(next) };
     },
     async get(id, { itemsBefore, limit = ITEMS } = {}) {
       const { settings, snapshot } = await stateOf(table, id);
       const { agent, directory = "" } = settings.create;
-      const { capabilities = noCapabilities } = adapters.get(agent) ?? {};
+      const { name = agent, capabilities = noCapabilities } = adapters.get(agent) ?? {};
       const placement = await log.cluster?.placement(id);
       const facts = { trusted: trust.isTrusted(directory), capabilities, ...defined({ placement }) };
       const queue = isWaiting(placement) ? await waitingQueue(log, id, snapshot.queue) : snapshot.queue;
@@ -72,7 +76,8 @@ export function reads(table: OpenSessions): Reads {
       const shown = detail(described);
       const before = itemsBefore === undefined ? snapshot.itemCount + 1 : numberIn(id, itemsBefore);
       const items = limit === 0 ? [] : await readItems(log, { id, snapshot, query: { before, limit } });
-      return { ...shown, items };
+      const hideData = await fileView.stateFor({ name, capabilities });
+      return { ...shown, hideData, items };
     },
     events: (id, query) => readEvents(log, id, query),
     native: (id, { offset, limit }) => log.readNative(id, { after: offset, limit }),

@@ -7,6 +7,7 @@ import type { PermissionMode } from "../../protocol/events.ts";
 import type { CreateSession, PermissionRule } from "../../protocol/resources.ts";
 import { isEnded, type OpenSession } from "./open-session.ts";
 import type { Runtime } from "./runtime.ts";
+import { DAMAGED_SETTINGS } from "./summary.ts";
 
 export function adapterOf({ adapters }: Runtime, agent: string): Adapter {
   const adapter = adapters.get(agent);
@@ -71,6 +72,13 @@ export const cannot = ({ name }: Adapter, what: string): ApiError =>
 export function whoCan({ adapters }: Runtime, can: (capabilities: Capabilities) => boolean): string {
   const names = [...adapters.values()].filter(({ capabilities }) => can(capabilities)).map(({ name }) => name);
   return names.length === 0 ? "no agent here can" : `${names.join(", ")} can`;
+}
+
+/** With damaged settings an agent could get rights that nobody gave it. */
+export function refuseDamaged({ id, settings }: Pick<OpenSession, "id" | "settings">): void {
+  if (settings.damaged === true) {
+    throw new ApiError("session_damaged", `Session ${id} cannot be used. ${DAMAGED_SETTINGS}`);
+  }
 }
 
 export function refuseEnded(open: OpenSession): void {

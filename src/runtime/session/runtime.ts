@@ -6,6 +6,7 @@ import type { SessionId } from "../../protocol/ids.ts";
 import { type Binaries, openBinaries } from "../agent/binaries.ts";
 import type { Runs } from "../agent/connection/contract.ts";
 import { openPool, type Pool } from "../agent/connection/shared.ts";
+import { type FileView, noFileView, openFileView } from "../agent/file-view.ts";
 import { type Models, openModels } from "../agent/models.ts";
 import { ownProcess } from "../agent/process-table.ts";
 import { type Rung, STOP_LADDER } from "../agent/process-tree.ts";
@@ -41,6 +42,7 @@ export interface Runtime {
   readonly scheduler: StepScheduler;
   readonly pool: Pool;
   readonly binaries: Binaries;
+  readonly fileView: FileView;
   readonly trust: Trust;
   readonly worktrees: WorktreeRegistry;
   readonly keys: KeyRing;
@@ -105,6 +107,7 @@ export async function startRuntime(options: RuntimeOptions): Promise<Runtime> {
     scheduler: openStepScheduler(system),
     pool: openPool(),
     binaries,
+    fileView: options.hideData === undefined ? noFileView : openFileView(options.hideData),
     trust: openTrust({
       folder,
       configured: options.trustedFolders ?? [],

@@ -94,14 +94,19 @@ function briefly<T>(look: () => T): () => T {
 function agents(
   runtime: Runtime,
 ): Pick<Sessions, "agents" | "defaultAgent" | "models" | "modes" | "install" | "uninstall"> {
-  const { adapters, binaries, models, options } = runtime;
+  const { adapters, binaries, models, options, fileView } = runtime;
   const all = [...adapters.values()];
   const defaultAgent = briefly(() => options.defaultAgent?.() ?? onlyAgent(all.map(binaries.candidate)));
   return {
     defaultAgent,
     async agents() {
       const chosen = defaultAgent();
-      const described = await Promise.all(all.map(binaries.describe));
+      const described = await Promise.all(
+        all.map(async (adapter) => ({
+          ...(await binaries.describe(adapter)),
+          hideData: await fileView.stateFor(adapter),
+        })),
+      );
       return described.map((agent) => (agent.id === chosen ? { ...agent, isDefault: true } : agent));
     },
     async models(agent) {

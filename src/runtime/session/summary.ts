@@ -39,8 +39,12 @@ export function summarise({ id, settings, snapshot }: Described): SessionSummary
 }
 
 /** What clients keep with a session: as it is set now, whenever the summary was written. */
-export const keptWith = ({ create: { metadata, parentId, archivedAt }, worktree }: SessionSettings) =>
-  defined({ metadata, parentId, archivedAt, worktree });
+export const keptWith = ({ create: { metadata, parentId, archivedAt }, worktree, damaged }: SessionSettings) =>
+  defined({ metadata, parentId, archivedAt, worktree, damaged: damaged === true ? DAMAGED_SETTINGS : undefined });
+
+export const DAMAGED_SETTINGS =
+  "Its stored settings are damaged, so that nothing runs in it. It can be read and deleted. Restore a backup of the " +
+  "data folder to continue it.";
 
 export interface DescribedFully extends Described {
   readonly trusted: boolean;
@@ -51,8 +55,8 @@ export interface DescribedFully extends Described {
   readonly queue: Snapshot["queue"];
 }
 
-/** All but its items. */
-export function detail(described: DescribedFully): Omit<SessionDetail, "items"> {
+/** All but its items and what depends on the machine. */
+export function detail(described: DescribedFully): Omit<SessionDetail, "items" | "hideData"> {
   const { snapshot } = described;
   return {
     ...summarise(described),

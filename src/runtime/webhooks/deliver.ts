@@ -7,6 +7,7 @@ import { sessionId } from "../../protocol/ids.ts";
 import type { Webhook } from "../../protocol/webhooks.ts";
 import type { OutboundFetch } from "../outbound/fetch.ts";
 import type { Sessions } from "../session/contract.ts";
+import { timeoutSignal } from "../timeout-signal.ts";
 import { signatureOf } from "./sign.ts";
 import type { Reference } from "./state.ts";
 
@@ -43,7 +44,7 @@ export async function deliver(options: DeliverOptions): Promise<Delivery> {
       method: "POST",
       headers: { "content-type": "application/json", ...headersOf({ hook, environment, id: body.id, text }) },
       body: text,
-      signal: AbortSignal.any([signal, AbortSignal.timeout(ANSWER_MS)]),
+      signal: timeoutSignal({ signal, ms: ANSWER_MS }),
     });
     await answer.body?.cancel();
     if (answer.ok) return { type: "delivered" };

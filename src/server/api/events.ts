@@ -4,12 +4,14 @@ import * as z from "zod";
 import type { Projection } from "../../core/projection.ts";
 import { findProjection, projections } from "../../projections/index.ts";
 import { ApiError } from "../../protocol/errors.ts";
+import type { UniversalEvent } from "../../protocol/events.ts";
 import type { SessionId } from "../../protocol/ids.ts";
 import type { EventGroup } from "../../runtime/log/contract.ts";
+import { lostEvents } from "../../runtime/log/damage.ts";
 import { type Call, defineRoute, json, type Route, sent, sessionOf } from "../http/route.ts";
 import { type EventStream, frame, streamEvents } from "../http/sse.ts";
 import { dialectOf } from "../rendering/dialects.ts";
-import { follow } from "../rendering/rendering.ts";
+import { follow, openAt } from "../rendering/rendering.ts";
 import { integer, offset } from "./query.ts";
 import { includeRaw, writeRaw } from "./raw-events.ts";
 
@@ -58,7 +60,7 @@ const followSession = defineRoute({
     tag: "Events",
     summary: "Follow the events of a session",
     description:
-      "History after the offset, then what comes, without a gap and without a repeat. `id:` is the event's sequence. There is no `event:` line.",
+      "History after the offset, then what comes, without a gap and without a repeat. `id:` is the event's sequence. There is no `event:` line. If the offset is beyond the last event, the first frame is an `error` event (code `events_lost`) with the sequence of the last event: read the session again.",
     errors: ["session_not_found"],
     answers: "events",
     requestHeaders: lastEventId,
@@ -72,17 +74,30 @@ const followSession = defineRoute({
       const message = `include_raw is for universal events: those of format ${call.query.format} have no raw field.`;
       throw new ApiError("invalid_request", message);
     }
-    // Asked for before the stream begins, so that an unknown session is a 404 and not a broken stream.
-    await call.sessions.events(session, { offset: after, limit: 1, includeRaw: false });
+    // Read before the stream begins, so that an unknown session is a 404 and not a broken stream.
+    const lost = await lostBefore(call, { session, seen: after });
+    const from = lost?.sequence ?? after;
     await streamEvents(call, async (stream) => {
-      if (projection !== undefined) return writeRendered({ call, session, stream, after, projection });
-      const groups = call.sessions.follow(session, { signal: stream.signal, after });
+      if (projection !== undefined) return writeRendered({ call, session, stream, after: from, projection, lost });
+      if (lost !== null) await stream.write(frame({ id: String(lost.sequence), data: JSON.stringify(lost) }));
+      const groups = call.sessions.follow(session, { signal: stream.signal, after: from });
       const write = call.query.include_raw ? rawWriter({ call, session, stream }) : sharedWriter(stream);
-      await writeGroups({ groups, after, write });
+      await writeGroups({ groups, after: from, write });
     });
     return sent;
   },
 });
+
+/** What a client is sent that has seen more events than there are; null for every other client. */
+async function lostBefore(
+  { sessions }: Call<unknown, unknown>,
+  { session, seen }: { readonly session: SessionId; readonly seen: number },
+): Promise<UniversalEvent | null> {
+  const { events } = await sessions.events(session, { offset: Math.max(0, seen - 1), limit: 1, includeRaw: false });
+  if (seen === 0 || events.length > 0) return null;
+  const { lastSequence: last } = await sessions.get(session, { limit: 0 });
+  return last >= seen ? null : lostEvents({ session, seen, last }, new Date().toISOString());
+}
 
 const followAll = defineRoute({
   method: "get",
@@ -93,13 +108,18 @@ const followAll = defineRoute({
     summary: "Follow the events of all sessions",
     description:
       "Without an offset only what comes from now on; `offset=0` begins with all that is stored. `id:` is a cursor of this stream alone, `<position>.<index>`: positions grow over all sessions. The first frame carries only an id: the place where the stream begins.",
-    errors: [],
+    errors: ["events_lost"],
     answers: "events",
     requestHeaders: lastEventId,
   },
   query: z.object({ offset: offset.optional(), include_raw: includeRaw }),
   handle: async (call) => {
-    const from = positionOf(call.incoming) ?? { after: call.query.offset ?? call.sessions.position(), skip: null };
+    const newest = call.sessions.position();
+    const from = positionOf(call.incoming) ?? { after: call.query.offset ?? newest, skip: null };
+    if (from.after > newest) {
+      const message = `You have seen position ${from.after}, and the last one is ${newest}: the log was damaged, or a backup was restored. Connect again without Last-Event-ID, and read the sessions again.`;
+      throw new ApiError("events_lost", message);
+    }
     const greeting = `id: ${from.skip === null ? from.after : `${from.skip.position}.${from.skip.index}`}\n\n`;
     await streamEvents({ ...call, greeting }, async (stream) => {
       const groups = call.sessions.followAll({ signal: stream.signal, after: from.after });
@@ -142,11 +162,16 @@ interface Translation {
   readonly stream: EventStream;
   readonly after: number;
   readonly projection: Projection;
+  readonly lost: UniversalEvent | null;
 }
 
 /** Only what comes after the offset is sent, but what came before counts. */
-async function writeRendered({ call, session, stream, after, projection }: Translation): Promise<void> {
+async function writeRendered({ call, session, stream, after, projection, lost }: Translation): Promise<void> {
   const dialect = dialectOf(projection, call.sessions.projections);
+  if (lost !== null) {
+    const rendering = await openAt(call.sessions, dialect, { session, sequence: after });
+    for (const one of rendering.render(lost)) await stream.write(`data: ${JSON.stringify(one)}\n\n`);
+  }
   for await (const group of follow(call.sessions, dialect, { session, after, signal: stream.signal })) {
     let text = "";
     for (const { event, out } of group) {

@@ -3,6 +3,7 @@ import { projectId } from "../../projections/opencode/index.ts";
 import { hasCode } from "../../protocol/errors.ts";
 import type { UniversalEvent } from "../../protocol/events.ts";
 import type { SessionId } from "../../protocol/ids.ts";
+import { timeoutSignal } from "../../runtime/timeout-signal.ts";
 import { type EventStream, streamEvents } from "../http/sse.ts";
 import { openAt } from "../rendering/rendering.ts";
 import { openRenderings } from "../rendering/renderings.ts";
@@ -103,6 +104,7 @@ export function openEventStreams({ views, heartbeatMs = HEARTBEAT_MS }: EventStr
         const index = views.ring.next();
         const greeting = [
           frameOf("", inForm(created("server.connected", {}), scope), scope),
+          ...lost(views, { call, scope }),
           ...(await interrupted(views, { call, scope })),
           ...pending(views, { call, scope }),
         ].join("");
@@ -125,7 +127,7 @@ export function openEventStreams({ views, heartbeatMs = HEARTBEAT_MS }: EventStr
     },
     async flushed() {
       const until = views.ring.next();
-      const deadline = AbortSignal.timeout(FLUSH_MS);
+      const deadline = timeoutSignal({ ms: FLUSH_MS });
       deadline.addEventListener("abort", progress);
       while (!deadline.aborted && [...clients].some(({ index }) => index < until)) {
         await new Promise<void>((resolve) => waiting.add(resolve));
@@ -133,6 +135,16 @@ export function openEventStreams({ views, heartbeatMs = HEARTBEAT_MS }: EventStr
       await Promise.all([...clients].map(({ stream }) => stream.flushed(deadline)));
     },
   };
+}
+
+/** A client that has seen more than there is gets an error, and what comes from now on. */
+function lost(views: SessionViews, { call, scope }: { call: StreamCall; scope: Wanted }): string[] {
+  const seen = Number(lastEventId(call)?.split(".")[0] ?? 0);
+  if (seen <= views.position() + 1) return [];
+  const message =
+    "You have seen events that are not in the log: it was damaged, or a backup was restored. Load the sessions again.";
+  const event = created("session.error", { error: { name: "UnknownError", data: { message } } });
+  return [frameOf("", inForm(event, scope), scope)];
 }
 
 /** A client that comes late is sent what waits for an answer; native OpenCode leaves it in the dark. */

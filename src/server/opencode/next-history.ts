@@ -1,5 +1,7 @@
 /** A session's own events in OpenCode's newer API: a page of them, or all from a place on and then what comes. */
 import { ApiError } from "../../protocol/errors.ts";
+import type { SessionId } from "../../protocol/ids.ts";
+import { describeLost } from "../../runtime/log/damage.ts";
 import { streamEvents } from "../http/sse.ts";
 import { follow, openAt } from "../rendering/rendering.ts";
 import type { PlacedEvent } from "./frames.ts";
@@ -40,6 +42,7 @@ async function events(call: OpenCodeCall): Promise<OpenCodeAnswer> {
   const heard = Number(call.incoming.headers["last-event-id"] ?? "");
   const after = Number.isSafeInteger(heard) && heard > 0 ? heard : (numberIn(call.query, AFTER) ?? 0);
   const { id: session } = await viewOf(call);
+  if (after === heard) await refuseBeyond(call, { session, seen: sequenceOf(after) });
   const wanted = wantedOf(call, after);
   await streamEvents({ ...call, heartbeatMs: HEARTBEAT_MS }, async ({ signal, write }) => {
     const place = { session, after: placeBefore(after), signal };
@@ -49,6 +52,14 @@ async function events(call: OpenCodeCall): Promise<OpenCodeAnswer> {
     }
   });
   return "sent";
+}
+
+async function refuseBeyond(
+  { sessions }: OpenCodeCall,
+  { session, seen }: { readonly session: SessionId; readonly seen: number },
+): Promise<void> {
+  const { lastSequence: last } = await sessions.get(session, { limit: 0 });
+  if (seen > last) throw new ApiError("events_lost", describeLost({ session, seen, last }));
 }
 
 const AFTER = { name: "after", least: 0, most: Number.MAX_SAFE_INTEGER };

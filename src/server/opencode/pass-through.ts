@@ -6,6 +6,7 @@ import { isShape } from "../../dialects/shape.ts";
 import { ApiError, hasCode } from "../../protocol/errors.ts";
 import type { Logger } from "../../runtime/logger.ts";
 import type { AgentServer, Sessions } from "../../runtime/session/contract.ts";
+import { timeoutSignal } from "../../runtime/timeout-signal.ts";
 import type { Reply } from "../http/reply.ts";
 import { readJson } from "../http/request.ts";
 import { passed } from "./pass-through-operations.ts";
@@ -117,7 +118,7 @@ async function ask(
       headers: { ...headers, ...ticket, ...(hasBody ? { "content-type": "application/json" } : {}) },
       body: hasBody ? JSON.stringify(body) : null,
       redirect: "error",
-      signal: AbortSignal.any([gone, AbortSignal.timeout(REQUEST_MS)]),
+      signal: timeoutSignal({ signal: gone, ms: REQUEST_MS }),
     });
   } catch (error) {
     logger.warn("opencode.server_unreachable", { error });
@@ -129,7 +130,7 @@ async function ask(
 /** Its exit may be known a moment after its connections broke: the next request must not find it again. */
 async function ended(gone: AbortSignal): Promise<void> {
   if (gone.aborted) return;
-  const given = AbortSignal.any([gone, AbortSignal.timeout(EXIT_MS)]);
+  const given = timeoutSignal({ signal: gone, ms: EXIT_MS });
   await new Promise<void>((resolve) => given.addEventListener("abort", () => resolve(), { once: true }));
 }
 

@@ -6,6 +6,7 @@ import type { PromptExtras } from "../../protocol/commands.ts";
 import { ApiError, hasCode } from "../../protocol/errors.ts";
 import type { UpdateSession } from "../../protocol/resources.ts";
 import type { AgentChoice, PromptRequest } from "../../runtime/session/contract.ts";
+import { timeoutSignal } from "../../runtime/timeout-signal.ts";
 import { keepForSession } from "../hosts/attachments.ts";
 import { type Carried, keepAttachments } from "./attachments.ts";
 import { configuredRules, sayingWhere } from "./config-rules.ts";
@@ -358,7 +359,7 @@ const ABORT_MS = 30_000;
 /** The request is in the log; when all of that is rendered and the session is idle, the turn is over. */
 export async function settled(call: OpenCodeCall, view: SessionView): Promise<void> {
   const { lastSequence } = await call.sessions.get(view.id, { limit: 0 });
-  const signal = AbortSignal.any([hold(call), AbortSignal.timeout(ABORT_MS)]);
+  const signal = timeoutSignal({ signal: hold(call), ms: ABORT_MS });
   await call.turns.idle(view, { after: lastSequence, signal });
   await call.streams.flushed();
 }

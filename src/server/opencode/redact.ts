@@ -30,7 +30,7 @@ const hidden = (table: Readonly<Record<string, unknown>>): unknown =>
   );
 
 /** `https://name:password@host` without what comes before the host. */
-const withoutLogin = (text: string): string => text.replaceAll(/\b([a-z][a-z0-9+.-]*:\/\/)[^\s/@]+@/gi, "$1");
+const withoutLogin = (text: string): string => text.replaceAll(/\b([a-z][a-z0-9+.-]{0,60}:\/\/)[^\s/@]+@/gi, "$1");
 
 /** What was shown redacted must not come back as a value. */
 export function holdsRedacted(value: unknown): boolean {

@@ -3,6 +3,7 @@ import * as z from "zod";
 import { defined } from "../../core/defined.ts";
 import { ApiError } from "../../protocol/errors.ts";
 import type { SideRequest } from "../../runtime/session/contract.ts";
+import { timeoutSignal } from "../../runtime/timeout-signal.ts";
 import { created } from "./events.ts";
 import { json, notSupported, type OpenCodeAnswer, type OpenCodeCall, type OpenCodeRoute } from "./route.ts";
 import type { SessionView } from "./session-view.ts";
@@ -134,7 +135,7 @@ export async function sendSideRequest(
 
 async function rendered(call: OpenCodeCall, view: SessionView): Promise<void> {
   const { lastSequence } = await call.sessions.get(view.id, { limit: 0 });
-  const signal = AbortSignal.any([call.stopped, AbortSignal.timeout(RENDERED_MS)]);
+  const signal = timeoutSignal({ signal: call.stopped, ms: RENDERED_MS });
   if (!(await call.turns.rendered(view, { after: lastSequence, signal }))) {
     throw new ApiError(
       "timeout",

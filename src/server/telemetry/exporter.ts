@@ -17,6 +17,7 @@ import type { EventGroup } from "../../runtime/log/contract.ts";
 import type { Logger } from "../../runtime/logger.ts";
 import { type OutboundFetch, outboundFetch } from "../../runtime/outbound/fetch.ts";
 import type { Sessions } from "../../runtime/session/contract.ts";
+import { timeoutSignal } from "../../runtime/timeout-signal.ts";
 import type { TelemetrySettings } from "./settings.ts";
 
 const FLUSH_MS = 5_000;
@@ -88,7 +89,7 @@ export function openTelemetry(options: TelemetryOptions): TelemetryExporter {
       clearInterval(timer);
       work.stopped.abort();
       await following;
-      await flushNow(AbortSignal.timeout(CLOSE_MS));
+      await flushNow(timeoutSignal({ ms: CLOSE_MS }));
     },
   };
 }
@@ -171,7 +172,7 @@ async function send(
       method: "POST",
       headers: { ...settings.headers, "content-type": "application/json", "user-agent": "franca" },
       body: text,
-      signal: AbortSignal.any([signal, AbortSignal.timeout(REQUEST_MS)]),
+      signal: timeoutSignal({ signal, ms: REQUEST_MS }),
     }).catch((error: unknown) => (error instanceof Error ? error : new Error(String(error))));
     if (answer instanceof Error) logger.warn("telemetry.failed", { path, tries, error: answer.message });
     else if (answer.ok) return checkPartial(logger, { path, text: await answer.text().catch(() => "") });

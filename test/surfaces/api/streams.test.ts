@@ -195,3 +195,42 @@ test("a daemon that stops lets its readers hear how the turn ended", async () =>
   await daemon.close();
   await listener.done;
 });
+
+test("a client that has seen more events than there are is told so, and continues behind the last one", async () => {
+  const daemon = await startDaemon();
+  const session = await daemon.client.create({ id: "short", agent: "mock", directory: daemon.directory });
+  await session.run("echo apple");
+  const { lastSequence: last } = await session.get({ limit: 0 });
+  const path = "/v1/sessions/short/events/sse";
+  for (const format of ["", "?format=opencode"]) {
+    const { text } = await readSome(daemon, path + format, { "last-event-id": "5000" }, "You have seen event 5000");
+    expect(text).toContain(`its last event is ${last}`);
+  }
+  const { frames } = await readSome(daemon, path, { "last-event-id": "5000" }, "error");
+  expect(frames.at(-1)).toMatchObject({
+    id: String(last),
+    event: {
+      type: "error",
+      sequence: last,
+      data: { code: "events_lost", details: { seen: 5000, last }, fatal: false },
+    },
+  });
+
+  const types: string[] = [];
+  const following = (async () => {
+    for await (const event of session.events({ after: 5000 })) {
+      types.push(event.type);
+      if (event.type === "turn.ended") return;
+    }
+  })();
+  await session.run("echo banana");
+  await following;
+  expect(types[0]).toBe("error");
+  expect(types).toContain("turn.started");
+
+  const all = await fetch(`${daemon.url}/v1/events/sse`, { headers: { "last-event-id": "5000000.1" } });
+  expect(all.status).toBe(410);
+  expect(await all.json()).toMatchObject({ code: "events_lost" });
+  const openCode = await readSome(daemon, "/opencode/event", { "last-event-id": "5000000.1.1" }, "session.error");
+  expect(openCode.text).toContain("You have seen events that are not in the log");
+});

@@ -15,7 +15,7 @@ export const claudeAcp = defineAcpAgent({
   environment: { prefixes: ["ANTHROPIC_", "CLAUDE_"], names: ["DISABLE_TELEMETRY", "DISABLE_AUTOUPDATER"] },
   credentials: { variables: ["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"], files: [".claude/.credentials.json"] },
   folderFiles: [".claude", ".mcp.json"],
-  can: { questions: true, fork: true, subagents: true, cost: true },
+  can: { ownSandbox: true, questions: true, fork: true, subagents: true, cost: true },
   quirks: {
     modes: { default: "default", plan: "plan", acceptEdits: "acceptEdits" },
     content: "input",

@@ -16,7 +16,7 @@ export const codexAcp = defineAcpAgent({
   environment: { prefixes: ["OPENAI_", "CODEX_"] },
   credentials: { variables: ["OPENAI_API_KEY", "CODEX_API_KEY"], files: [".codex/auth.json"] },
   folderFiles: [".codex"],
-  can: { questions: true, fork: true, subagents: true },
+  can: { ownSandbox: true, questions: true, fork: true, subagents: true },
   quirks: {
     modes: { plan: "read-only", bypass: "agent-full-access" },
     toolName: ({ name, kind }) => name ?? (kind === "edit" ? "apply_patch" : undefined),

@@ -16,6 +16,7 @@ export const gemini = defineAcpAgent({
   info: "gemini-cli",
   args: ({ model }) => ["--acp", "--skip-trust", ...(model === null ? [] : ["-m", model])],
   env: { GEMINI_CLI_NO_RELAUNCH: "true" },
+  can: { ownSandbox: true },
   binary: {
     name: "gemini",
     versionArgs: ["--version"],

@@ -18,7 +18,7 @@ export const qwen = defineAcpAgent({
   environment: { prefixes: ["QWEN_", "DASHSCOPE_", "OPENAI_"] },
   credentials: { variables: ["OPENAI_API_KEY", "DASHSCOPE_API_KEY"], files: [".qwen/oauth_creds.json"] },
   folderFiles: [".qwen"],
-  can: { questions: true },
+  can: { ownSandbox: true, questions: true },
   resumeCommand: (id) => `qwen --resume ${id}`,
   trial: openAiTrial({
     calls: ({ file, last, added }) => [

@@ -3,6 +3,7 @@ import type { Exit, Send } from "../../../core/agent-io.ts";
 import type { LaunchOptions } from "../../../core/launch.ts";
 import type { SessionId } from "../../../protocol/ids.ts";
 import type { Logger } from "../../logger.ts";
+import type { SessionView } from "../file-view.ts";
 import type { Rung } from "../process-tree.ts";
 
 /** What comes from an agent. `text` is the line as it was written, to be stored without being encoded again. */
@@ -47,6 +48,8 @@ export interface Opening {
     readonly launch: Readonly<Record<string, string>>;
   }) => Readonly<Record<string, string>>;
   readonly runs: Runs;
+  /** The view of the file system in which its processes run; absent: that of the user. */
+  readonly view?: SessionView;
   /** Our own data, which no agent reads through us; absent when there is none on disk. */
   readonly dataFolder?: string | null;
   readonly ladder: readonly Rung[];

@@ -5,13 +5,14 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Exit, Send } from "../../../core/agent-io.ts";
 import { assert } from "../../../core/fold.ts";
 import type { Launch } from "../../../core/launch.ts";
-import { writeArguments } from "../launch-files.ts";
+import { timeoutSignal } from "../../timeout-signal.ts";
 import { LINE_LIMIT } from "../lines.ts";
 import type { AgentProcess } from "../process.ts";
 import { startProcess } from "../process.ts";
 import type { Rung } from "../process-tree.ts";
 import type { Connection, Opening, Receiver } from "./contract.ts";
 import { overlong, parseLine } from "./parse-line.ts";
+import { prepareProgram } from "./prepare-program.ts";
 import { readServerEvents, type ServerEvent } from "./server-events.ts";
 
 const PASSWORD_BYTES = 32;
@@ -106,19 +107,20 @@ async function freePort(): Promise<number> {
 
 /** Resolves with the server's address as soon as a line of its output gives it. */
 async function startServer(launch: HttpLaunch, opening: Opening, end: (exit: Exit) => void): Promise<Server> {
-  const { session, options, environmentFor, runs, ladder, logger } = opening;
+  const { session, runs, ladder, logger } = opening;
   const runId = await runs.begin(session);
   const pattern = new RegExp(launch.ready);
-  const { password, environment } = secretOf(launch);
-  const port = String(await freePort());
+  const { password, environment: secret } = secretOf(launch);
+  const prepare = async () =>
+    prepareProgram(launch, opening, { runId, environment: secret, port: String(await freePort()) });
+  const program = await prepare().catch((error: unknown) => {
+    runs.ended(runId);
+    throw error;
+  });
   let agent: AgentProcess | null = null;
   const ready = new Promise<string>((resolve, reject) => {
     agent = startProcess({
-      command: launch.command,
-      args: writeArguments(runId, launch.args).map((argument) => argument.replace("{port}", port)),
-      directory: options.directory,
-      environment: environmentFor({ runId, launch: { ...launch.env, ...environment } }),
-      runId,
+      ...program,
       onText(text) {
         for (const line of text.split("\n")) {
           const match = pattern.exec(line);
@@ -212,7 +214,7 @@ async function perform({ send, server, headers, asker, signal, stop }: Performin
     method,
     headers: body === undefined ? headers : { ...headers, "content-type": "application/json" },
     body: body === undefined ? null : JSON.stringify(body),
-    signal: AbortSignal.any([signal, AbortSignal.timeout(REQUEST_MS)]),
+    signal: timeoutSignal({ signal, ms: REQUEST_MS }),
   });
   if (!signal.aborted) asker.receive({ type: "response", id, ...answer });
 }

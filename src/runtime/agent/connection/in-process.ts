@@ -1,5 +1,6 @@
 /** An agent that is a function in this process: it says lines and hears lines like any other. */
 import type { Exit, Send } from "../../../core/agent-io.ts";
+import { defined } from "../../../core/defined.ts";
 import { unreachable } from "../../../core/fold.ts";
 import type { InProcessAgent, InProcessPeer } from "../../../core/in-process.ts";
 import { endTree, SWEEP_LADDER } from "../process-tree.ts";
@@ -42,6 +43,7 @@ export async function openInProcess(agent: InProcessAgent, opening: Opening): Pr
     },
     signal: stopping.signal,
     processes: trees,
+    ...defined({ view: opening.view }),
   });
 
   const stop = async (): Promise<void> => {

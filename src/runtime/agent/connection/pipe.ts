@@ -2,12 +2,13 @@
 import type { Send } from "../../../core/agent-io.ts";
 import { unreachable } from "../../../core/fold.ts";
 import type { Launch } from "../../../core/launch.ts";
+import { fullView } from "../file-view.ts";
 import { type Host, openHost } from "../host/host.ts";
-import { writeArguments } from "../launch-files.ts";
 import { closeOutputPipe, openOutputPipe } from "../output-pipe.ts";
 import { type AgentProcess, startProcess } from "../process.ts";
 import type { Connection, Heard, Opening } from "./contract.ts";
 import { overlong } from "./parse-line.ts";
+import { prepareProgram } from "./prepare-program.ts";
 
 const SIGNALS = { interrupt: "SIGINT", terminate: "SIGTERM", kill: "SIGKILL" } as const;
 
@@ -19,6 +20,7 @@ export async function openPipe(launch: Extract<Launch, { kind: "process" }>, ope
     directory: options.directory,
     folder: options.folder,
     dataFolder,
+    view: opening.view ?? fullView,
     environmentFor,
     begin: () => runs.begin(session),
     runs,
@@ -29,11 +31,7 @@ export async function openPipe(launch: Extract<Launch, { kind: "process" }>, ope
   };
   try {
     agent = startProcess({
-      command: launch.command,
-      args: writeArguments(runId, launch.args),
-      directory: options.directory,
-      environment: environmentFor({ runId, launch: launch.env ?? {} }),
-      runId,
+      ...(await prepareProgram(launch, opening, { runId })),
       output,
       onText: (text) => hear({ type: "text", text }),
       onOverlong: (line) => hear(overlong(line)),

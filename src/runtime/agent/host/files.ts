@@ -9,6 +9,7 @@ import { dirname, extname } from "node:path";
 import type { FilePlace, HostCall } from "../../../core/host-call.ts";
 import { runsCode } from "../../../permissions/protected-files.ts";
 import { findPlace, isInside, realDirectory } from "../../confine.ts";
+import type { SessionView } from "../file-view.ts";
 import { type Answer, done, refused } from "./answer.ts";
 
 /** A file that is larger is not read whole. */
@@ -18,6 +19,7 @@ const WRITE_LIMIT = 32 * 1024 * 1024;
 export interface FilesOptions {
   readonly directory: string;
   readonly dataFolder: string | null;
+  readonly view: Pick<SessionView, "hides">;
 }
 
 type FileCall = Extract<HostCall, { type: `file.${string}` }>;
@@ -35,11 +37,11 @@ export async function performFile(options: FilesOptions, call: FileCall): Promis
   }
 }
 
-async function place({ directory, dataFolder }: FilesOptions, path: string): Promise<FilePlace> {
+async function place({ directory, dataFolder, view }: FilesOptions, path: string): Promise<FilePlace> {
   const real = await realDirectory(directory);
   const found = await findPlace(real, path);
   const data = dataFolder === null ? null : await realDirectory(dataFolder);
-  const isData = data !== null && isInside({ directory: data, path: found.path });
+  const isData = view.hides(found.path) || (data !== null && isInside({ directory: data, path: found.path }));
   const surroundings = { directory: real, home: homedir() };
   return {
     path: found.path,

@@ -2,6 +2,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import type { HostCall } from "../../../core/host-call.ts";
 import { findPlace, realDirectory } from "../../confine.ts";
+import type { SessionView } from "../file-view.ts";
 import { processTable } from "../process-table.ts";
 import { endTree, type TreeRoot } from "../process-tree.ts";
 import { type Answer, done, refused } from "./answer.ts";
@@ -30,6 +31,7 @@ export interface TerminalsOptions {
   }) => Readonly<Record<string, string>>;
   /** What an untrusted folder needs; it wins over what the agent asks for. */
   readonly folderEnvironment: Readonly<Record<string, string>>;
+  readonly view: Pick<SessionView, "start">;
 }
 
 interface Exited {
@@ -104,9 +106,16 @@ async function create(options: TerminalsOptions, call: Create): Promise<Terminal
   if (cwd !== null && !cwd.inside) return refused(403, `${call.cwd} is outside the session's folder.`);
   const runId = await options.begin();
   const launch = { ...call.env, ...options.folderEnvironment };
-  const child = spawn(call.command, call.args, {
-    cwd: cwd?.path ?? directory,
-    env: { ...options.environmentFor({ runId, launch }), ...options.folderEnvironment },
+  const env = { ...options.environmentFor({ runId, launch }), ...options.folderEnvironment };
+  const folder = cwd?.path ?? directory;
+  const asked = { command: call.command, args: call.args, directory: folder, path: env.PATH };
+  const program = await options.view.start(asked).catch((error: unknown) => {
+    options.runs.ended(runId);
+    throw error;
+  });
+  const child = spawn(program.command, program.args, {
+    cwd: folder,
+    env,
     detached: true,
     stdio: ["ignore", "pipe", "pipe"],
   });
@@ -114,7 +123,7 @@ async function create(options: TerminalsOptions, call: Create): Promise<Terminal
   const started = pid === undefined ? null : processTable.startOf(pid);
   const leader = pid === undefined || started === null ? null : { pid, started };
   if (leader !== null) options.runs.started(runId, leader);
-  const root: TreeRoot = { runId, leader, ours: true };
+  const root: TreeRoot = { runId, leader, ours: true, wrapped: program.wrapped };
   const output = collect(child, Math.min(call.outputByteLimit ?? OUTPUT_LIMIT, OUTPUT_LIMIT));
   const ended = untilEnded({ child, root, output }).finally(() => options.runs.ended(runId));
   const terminal: Terminal = { root, output, ended, exit: null };

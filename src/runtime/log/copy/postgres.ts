@@ -9,7 +9,7 @@ import { prepareDatabase } from "../postgres/schema.ts";
 import { openVault } from "../postgres/vault.ts";
 import { integer, text } from "../rows.ts";
 import { withoutSecrets } from "../secrets.ts";
-import { type CopyDatabase, type Value, valueIn } from "./tables.ts";
+import { type CopyDatabase, copiedChecksum, type Value, valueIn } from "./tables.ts";
 
 export interface PostgresSide {
   readonly url: string;
@@ -41,11 +41,11 @@ export async function openPostgresSide({ url, home, folder }: PostgresSide): Pro
     async insertSession(session) {
       const summary: SessionSummary = JSON.parse(text(session, "summary"));
       const { status, search } = listed(summary);
-      const columns = ["id", "settings", "summary", "last", "agent", "directory"];
+      const columns = ["id", "settings", "summary", "last", "agent", "directory", "checksum"];
       const settings: SessionSettings = JSON.parse(text(session, "settings"));
       const { placement = "" } = settings.create;
       const sealed = withoutSecrets(text(session, "settings"));
-      const row = { ...session, settings: sealed.text };
+      const row = { ...session, settings: sealed.text, checksum: copiedChecksum(session, sealed.text) };
       const values: Value[] = [...columns.map((name) => valueIn(row, name)), status, search, home, placement];
       const insert = `INSERT INTO franca.sessions (${columns.join(", ")}, status, search, home, placement)
         VALUES (${values.map(() => "?").join(", ")}) RETURNING key`;

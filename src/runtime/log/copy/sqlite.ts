@@ -5,9 +5,10 @@ import { openDataFolder } from "../../data-folder.ts";
 import { storageError } from "../../storage-error.ts";
 import { integer, text } from "../rows.ts";
 import { openDatabase } from "../sqlite/database.ts";
+import { refuseDamagedFiles } from "../sqlite/log-files.ts";
 import { LOG_FILE } from "../sqlite/open.ts";
 import { prepareDatabase } from "../sqlite/schema.ts";
-import { type CopyDatabase, type Value, valueIn } from "./tables.ts";
+import { type CopyDatabase, copiedChecksum, type Value, valueIn } from "./tables.ts";
 
 export function openSqliteSide(folder: string): CopyDatabase {
   const file = join(folder, LOG_FILE);
@@ -19,6 +20,7 @@ export function openSqliteSide(folder: string): CopyDatabase {
       throw storageError(file, error);
     }
   };
+  guard(() => refuseDamagedFiles(file));
   const database = guard(() => openDatabase(file));
   guard(() => {
     chmodSync(file, 0o600);
@@ -26,7 +28,7 @@ export function openSqliteSide(folder: string): CopyDatabase {
   });
   const query: CopyDatabase["query"] = async (sql, ...values) => guard(() => database.prepare(sql).all(...values));
   const insertSession =
-    "INSERT INTO sessions (id, settings, summary, last, agent, directory) VALUES (?, ?, ?, ?, ?, ?)";
+    "INSERT INTO sessions (id, settings, summary, last, agent, directory, checksum) VALUES (?, ?, ?, ?, ?, ?, ?)";
   const insertGroup = "INSERT INTO groups (session, first, last, body, checksum) VALUES (?, ?, ?, ?, ?)";
   return {
     name: file,
@@ -40,6 +42,7 @@ export function openSqliteSide(folder: string): CopyDatabase {
             ...["id", "settings", "summary"].map((name) => text(session, name)),
             integer(session, "last"),
             ...["agent", "directory"].map((name) => text(session, name)),
+            copiedChecksum(session, text(session, "settings")),
           ),
       );
       return Number(lastInsertRowid);

@@ -2,7 +2,8 @@
  * The tables of a log that are worth copying, by one interface for both databases: sessions, their events, native
  * lines, items and prompts. Checkpoints and what projections store are caches and are rebuilt.
  */
-import { integer, type Row } from "../rows.ts";
+import { areSettingsWhole, textChecksum } from "../checksum.ts";
+import { integer, type Row, text } from "../rows.ts";
 
 export type Value = null | number | string | Uint8Array;
 
@@ -34,7 +35,7 @@ export const COPIED: Readonly<Record<CopiedTable, Columns>> = {
   items: { order: "number", columns: ["number", "sequence"] },
   prompts: {
     order: "ordinal",
-    columns: ["id", "idempotency_key", "body", "delivery", "status", "sequence"],
+    columns: ["id", "idempotency_key", "body", "delivery", "status", "sequence", "checksum"],
   },
 };
 
@@ -46,7 +47,7 @@ const SESSIONS = 200;
 
 /** Sessions in the order they were created. */
 export async function* sessionsOf({ query, schema }: CopyDatabase): AsyncGenerator<Row> {
-  const select = `SELECT key, id, settings, summary, last, agent, directory FROM ${schema}sessions
+  const select = `SELECT key, id, settings, summary, last, agent, directory, checksum FROM ${schema}sessions
     WHERE id IS NOT NULL AND key > ? ORDER BY key LIMIT ${SESSIONS}`;
   let after = 0;
   for (let rows = await query(select, after); rows.length > 0; rows = await query(select, after)) {
@@ -80,6 +81,13 @@ export async function insertRows(
   const insert = `INSERT INTO ${database.schema}${table} (session, ${columns.join(", ")}) VALUES (?, ${marks})`;
   await Promise.all(rows.map((row) => database.query(insert, session, ...columns.map((name) => valueIn(row, name)))));
 }
+
+/** The checksum of copied settings, which may have lost their secrets. Damaged ones stay damaged. */
+export const copiedChecksum = (session: Row, settings: string): number =>
+  areSettingsWhole(session) ? textChecksum(text(session, "id"), settings) : WRONG;
+
+/** No checksum is negative. */
+const WRONG = -1;
 
 /** As it is written again: numbers may come as texts. */
 export function valueIn(row: Row, name: string): Value {

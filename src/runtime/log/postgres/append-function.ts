@@ -6,7 +6,7 @@
 
 /** Entries are JSON; the bytes they mention are slices of `bodies`. Answers come in the order of the entries. */
 export const APPEND = `
-CREATE FUNCTION franca.append(entries jsonb, bodies bytea, code_version text, writer_host text, writer_epoch bigint)
+CREATE OR REPLACE FUNCTION franca.append(entries jsonb, bodies bytea, code_version text, writer_host text, writer_epoch bigint)
 RETURNS TABLE (outcome text, place bigint) LANGUAGE plpgsql AS $$
 DECLARE
   given jsonb;
@@ -21,7 +21,7 @@ DECLARE
 BEGIN
   FOR given IN SELECT * FROM jsonb_array_elements(entries) LOOP
     UPDATE franca.sessions AS session SET
-      summary = given->>'summary', status = given->>'status', search = given->>'search',
+      summary = given->>'summary', summary_checksum = (given->>'summary_checksum')::bigint, status = given->>'status', search = given->>'search',
       last = (given->>'last')::bigint, entry = given->>'entry'
     WHERE session.id = given->>'session' AND session.last = (given->>'before')::bigint
       AND session.owner_host = writer_host AND session.owner_epoch = writer_epoch
@@ -66,11 +66,12 @@ BEGIN
     END IF;
     part := given->'checkpoint';
     IF part IS NOT NULL THEN
-      INSERT INTO franca.checkpoints (session, version, sequence, state)
+      INSERT INTO franca.checkpoints (session, version, sequence, state, checksum)
       VALUES (session_key, code_version, (part->>'sequence')::bigint,
-        convert_from(substr(bodies, (part->>'at')::integer, (part->>'length')::integer), 'UTF8'))
-      ON CONFLICT (session) DO UPDATE
-      SET version = excluded.version, sequence = excluded.sequence, state = excluded.state;
+        convert_from(substr(bodies, (part->>'at')::integer, (part->>'length')::integer), 'UTF8'),
+        (part->>'checksum')::bigint)
+      ON CONFLICT (session) DO UPDATE SET version = excluded.version, sequence = excluded.sequence,
+        state = excluded.state, checksum = excluded.checksum;
     END IF;
     IF given ? 'events' THEN added := added + 1; END IF;
   END LOOP;

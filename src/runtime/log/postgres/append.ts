@@ -6,9 +6,9 @@ import { randomUUID } from "node:crypto";
 import { assert } from "../../../core/fold.ts";
 import type { SessionId } from "../../../protocol/ids.ts";
 import type { SessionSummary } from "../../../protocol/resources.ts";
-import { checksum } from "../checksum.ts";
+import { checksum, textChecksum } from "../checksum.ts";
 import type { Codec } from "../codec/codec.ts";
-import type { Append, Encoded, EventGroup } from "../contract.ts";
+import type { Append, Checkpoint, Encoded, EventGroup } from "../contract.ts";
 import { noSession, writtenElsewhere } from "../errors.ts";
 import { integer, type Row, text } from "../rows.ts";
 import type { Store } from "./store.ts";
@@ -145,24 +145,29 @@ function pack(entries: readonly Named[]): { meta: unknown[]; bodies: Buffer } {
   const meta = entries.map(({ entry, id }) => {
     const { session, events, native, prompts, items, checkpoint, summary } = entry;
     const before = events === null ? summary.lastSequence : events.first - 1;
+    const summarised = wellFormed(JSON.stringify(summary));
     return {
       entry: id,
       session: wellFormed(session),
       before,
       last: events?.last ?? before,
-      summary: JSON.stringify(summary),
+      summary: summarised,
+      summary_checksum: textChecksum(summarised),
       ...listed(summary),
       ...(events === null ? {} : { events: encoded(events) }),
       ...(native === null ? {} : { native: encoded(native) }),
       ...(items.length === 0 ? {} : { items }),
       ...(prompts.length === 0 ? {} : { prompts: prompts.map(({ promptId, status }) => ({ id: promptId, status })) }),
-      ...(checkpoint === null
-        ? {}
-        : { checkpoint: { sequence: checkpoint.sequence, ...slice(Buffer.from(checkpoint.state, "utf8")) } }),
+      ...(checkpoint === null ? {} : { checkpoint: packCheckpoint(checkpoint, slice) }),
     };
   });
   return { meta, bodies: Buffer.concat(bodies) };
 }
+
+const packCheckpoint = ({ sequence, state }: Checkpoint, slice: (bytes: Uint8Array) => object): object => {
+  const bytes = Buffer.from(state, "utf8");
+  return { sequence, checksum: textChecksum(bytes.toString("utf8")), ...slice(bytes) };
+};
 
 /** What lists of sessions are filtered by. */
 export function listed(summary: SessionSummary): { readonly status: string; readonly search: string } {

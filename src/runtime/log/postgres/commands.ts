@@ -5,7 +5,8 @@
 import { ApiError } from "../../../protocol/errors.ts";
 import { sessionId } from "../../../protocol/ids.ts";
 import type { CommandOutcome, CommandTable, SentCommand, StoredCommand } from "../hosts-contract.ts";
-import { type Row, text, toPrompt } from "../rows.ts";
+import { type Row, text } from "../rows.ts";
+import { toPrompt } from "../stored-records.ts";
 import { MAY_RUN } from "./placement.ts";
 import type { Store } from "./store.ts";
 

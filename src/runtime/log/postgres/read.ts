@@ -5,7 +5,8 @@ import { isWhole } from "../checksum.ts";
 import type { Codec } from "../codec/codec.ts";
 import type { EventGroup, EventLog } from "../contract.ts";
 import { type Damage, damagedEvents, damagedNative } from "../damage.ts";
-import { blob, damageIn, idIn, integer, type Row, text } from "../rows.ts";
+import { blob, damageIn, idIn, integer, type Row } from "../rows.ts";
+import { checkpointIn, createdAtIn } from "../stored-records.ts";
 import { count, ofSession, type Store } from "./store.ts";
 
 /** A group is seldom smaller: so many rows are looked at for so many bytes. */
@@ -76,9 +77,9 @@ export function reading(store: Store, { version, codec }: { version: string; cod
     },
     async checkpoint(id) {
       const select =
-        "SELECT sequence, state FROM franca.checkpoints AS c WHERE c.session = session.key AND version = $2";
+        "SELECT sequence, state, checksum FROM franca.checkpoints AS c WHERE c.session = session.key AND version = $2";
       const [row] = await ofSession(store, { id, select, values: [version] });
-      return row === undefined ? null : { sequence: integer(row, "sequence"), state: text(row, "state") };
+      return row === undefined ? null : checkpointIn(row);
     },
     verify: () => verify(store),
   };
@@ -99,12 +100,16 @@ function groupsOf(store: Store, codec: Codec): ToGroup {
       position: integer(row, "position"),
       bytes,
     });
-  /** With the time of the last event before it that can be read. */
+  /** With the time of the last readable event before it, or of the session's creation. */
   const damaged = async (row: Row, session: SessionId): Promise<Uint8Array> => {
     const rows = await ofSession(store, { id: session, select: BEFORE, values: [integer(row, "first")] });
     const before = rows.find(isWhole);
     const time = before === undefined ? undefined : open(before, session, blob(before, "body")).events().at(-1)?.time;
-    return damagedEvents(damageIn(row, { session, kind: "events" }), time ?? new Date(0).toISOString());
+    return damagedEvents(damageIn(row, { session, kind: "events" }), time ?? (await createdAt(session)));
+  };
+  const createdAt = async (id: SessionId): Promise<string> => {
+    const [row = {}] = await ofSession(store, { id, select: "SELECT session.summary", values: [] });
+    return createdAtIn(row);
   };
   return {
     toGroup: async (row, session) => open(row, session, isWhole(row) ? blob(row, "body") : await damaged(row, session)),

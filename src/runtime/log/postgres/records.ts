@@ -2,9 +2,11 @@
 import type { SessionId } from "../../../protocol/ids.ts";
 import type { SessionFilter } from "../../../protocol/resources.ts";
 import { isSameProcess } from "../../process-identity.ts";
+import { textChecksum } from "../checksum.ts";
 import type { EventLog, ListQuery, Owner, RecordPage } from "../contract.ts";
 import { noSession, sessionExists, writtenElsewhere } from "../errors.ts";
-import { idIn, integer, ownerIn, type Row, text, toPrompt, toRecord, toRun } from "../rows.ts";
+import { idIn, integer, ownerIn, type Row, text, toRun } from "../rows.ts";
+import { toPrompt, toRecord } from "../stored-records.ts";
 import { listed } from "./append.ts";
 import type { Queries, Value } from "./client.ts";
 import { MAY_RUN } from "./placement.ts";
@@ -15,7 +17,8 @@ import type { Vault } from "./vault.ts";
 
 /** A session belongs to its home host, whether it is open there or not. `$1` is this host, `$2` its epoch. */
 const HOSTED = `
-  SELECT session.key, session.id, session.settings, session.summary, session.home,
+  SELECT session.key, session.id, session.settings, session.summary, session.home, session.last, session.agent,
+    session.directory, session.checksum, session.summary_checksum,
     session.owner_host, session.owner_pid, session.owner_started, session.owner_host = $1 AS here,
     session.owner_epoch = $2 AS current, host.url AS host_url, home.url AS home_url,
     coalesce(host.epoch = session.owner_epoch AND host.lease_until > clock_timestamp(), false) AS host_alive,
@@ -57,12 +60,14 @@ function sessions(store: Store, vault: Vault): SessionRecords {
       const { status, search } = listed(summary);
       const { agent, directory = "", placement = "" } = settings.create;
       const sealed = seal(vault, id, settings);
+      const summarised = JSON.stringify(summary);
       const rows = await store.write(
         `INSERT INTO franca.sessions (id, settings, summary, last, agent, directory, status, search, home,
-           owner_host, owner_epoch, owner_pid, owner_started, placement)
-         VALUES ($1, $2, $3, 0, $4, $5, $6, $7, $8, $8, $9, $10, $11, $12) ON CONFLICT (id) DO NOTHING RETURNING key`,
-        ...[id, sealed.text, JSON.stringify(summary), agent, directory, status, search, host, epoch],
-        ...[owner.pid, owner.started, placement],
+           owner_host, owner_epoch, owner_pid, owner_started, placement, checksum, summary_checksum)
+         VALUES ($1, $2, $3, 0, $4, $5, $6, $7, $8, $8, $9, $10, $11, $12, $13, $14)
+         ON CONFLICT (id) DO NOTHING RETURNING key`,
+        ...[id, sealed.text, summarised, agent, directory, status, search, host, epoch],
+        ...[owner.pid, owner.started, placement, textChecksum(id, sealed.text), textChecksum(summarised)],
       );
       if (rows.length === 0) throw sessionExists(id);
       if (sealed.values !== null) vault.put(id, sealed.values);
@@ -72,8 +77,9 @@ function sessions(store: Store, vault: Vault): SessionRecords {
       const { host, epoch } = store.identity();
       const [row] = await store.client.read(`${HOSTED} WHERE session.id = $3`, host, epoch, id);
       if (row === undefined) return null;
-      const settings = unseal(vault, id, settingsIn(row));
-      return { ...toRecord(row), settings, owner: hostedOwner(row), home: text(row, "home") };
+      const record = toRecord(row);
+      const settings = record.settings.damaged === true ? record.settings : unseal(vault, id, settingsIn(row));
+      return { ...record, settings, owner: hostedOwner(row), home: text(row, "home") };
     },
     claim: (id, owner, isDead) => claim(store, { id, owner, isDead, vault }),
     async release(id, owner) {
@@ -93,10 +99,11 @@ function sessions(store: Store, vault: Vault): SessionRecords {
     },
     async changeSettings(id, settings) {
       const { agent, directory = "", placement = "" } = settings.create;
-      const update = `UPDATE franca.sessions SET settings = $2, agent = $3, directory = $4, placement = $5
-        WHERE id = $1 RETURNING key`;
+      const update = `UPDATE franca.sessions SET settings = $2, agent = $3, directory = $4, placement = $5,
+        checksum = $6 WHERE id = $1 RETURNING key`;
       const sealed = seal(vault, id, settings);
-      const rows = await store.write(update, id, sealed.text, agent, directory, placement);
+      const sum = textChecksum(id, sealed.text);
+      const rows = await store.write(update, id, sealed.text, agent, directory, placement, sum);
       if (rows.length === 0) throw noSession(id);
       if (sealed.values !== null) vault.put(id, sealed.values);
     },
@@ -136,13 +143,24 @@ async function claim(store: Store, { id, owner, isDead, vault }: Claim): Promise
     const isFree = current.host === undefined ? isOurs(current, owner) || isDead(current) : row.may_run === true;
     if (!isFree) return current;
     const update = `UPDATE franca.sessions SET home = $2, owner_host = $2, owner_epoch = $3, owner_pid = $4,
-      owner_started = $5, settings = $6 WHERE id = $1`;
-    await query(update, id, host, epoch, owner.pid, owner.started, withMissing(vault, id, row));
+      owner_started = $5, settings = $6, checksum = $7 WHERE id = $1`;
+    const { settings, checksum } = claimedSettings(vault, id, row);
+    await query(update, id, host, epoch, owner.pid, owner.started, settings, checksum);
     isTaken = !["", host].includes(text(row, "home"));
     return owner;
   });
   if (isTaken) store.counts.takeovers += 1;
   return claimed;
+}
+
+/** Damaged settings are left as they are, and stay damaged. */
+function claimedSettings(vault: Vault, id: SessionId, row: Row): { settings: string; checksum: number | null } {
+  const settings = text(row, "settings");
+  const isSummed = row.checksum !== null && row.checksum !== undefined;
+  if (toRecord(row).settings.damaged === true)
+    return { settings, checksum: isSummed ? integer(row, "checksum") : null };
+  const claimed = withMissing(vault, id, row);
+  return { settings: claimed, checksum: textChecksum(id, claimed) };
 }
 
 const isOurs = (current: Owner, owner: Owner): boolean => current.host === undefined && isSameProcess(current, owner);

@@ -157,12 +157,20 @@ ALTER TABLE franca.sessions ADD COLUMN placement text NOT NULL DEFAULT '';
 ALTER TABLE franca.commands ADD COLUMN target text;
 `;
 
+/** Of settings, summaries, prompts and checkpoints. Rows from before have none. */
+const RECORD_CHECKSUMS = `
+ALTER TABLE franca.sessions ADD COLUMN checksum bigint, ADD COLUMN summary_checksum bigint;
+ALTER TABLE franca.prompts ADD COLUMN checksum bigint;
+ALTER TABLE franca.checkpoints ADD COLUMN checksum bigint;
+`;
+
 /** Steps are only ever added at the end. */
 const MIGRATIONS: readonly string[] = [
   TABLES + APPEND,
   "CREATE INDEX sessions_by_home ON franca.sessions (home)",
   COMMANDS,
   PLACEMENT,
+  RECORD_CHECKSUMS + APPEND,
 ];
 
 export async function prepareDatabase(client: Client): Promise<void> {

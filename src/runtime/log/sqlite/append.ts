@@ -2,7 +2,7 @@
 import { assert } from "../../../core/fold.ts";
 import { hasCode } from "../../../protocol/errors.ts";
 import type { SessionId } from "../../../protocol/ids.ts";
-import { checksum } from "../checksum.ts";
+import { checksum, textChecksum } from "../checksum.ts";
 import type { Codec } from "../codec/codec.ts";
 import type { Append, EncodedEvents, EventGroup } from "../contract.ts";
 import { writtenElsewhere } from "../errors.ts";
@@ -93,11 +93,14 @@ function advance(store: Store, entry: Append): number {
   const { session, events, summary } = entry;
   const before = events === null ? summary.lastSequence : events.first - 1;
   const last = events?.last ?? before;
-  const row = isOnlyDeltas(entry)
-    ? store.prepare("UPDATE sessions SET last = ? WHERE id = ? AND last = ? RETURNING key").get(last, session, before)
-    : store
-        .prepare("UPDATE sessions SET summary = ?, last = ? WHERE id = ? AND last = ? RETURNING key")
-        .get(JSON.stringify(summary), last, session, before);
+  const where = "WHERE id = ? AND last = ? RETURNING key";
+  const summarised = isOnlyDeltas(entry) ? null : JSON.stringify(summary);
+  const row =
+    summarised === null
+      ? store.prepare(`UPDATE sessions SET last = ? ${where}`).get(last, session, before)
+      : store
+          .prepare(`UPDATE sessions SET summary = ?, summary_checksum = ?, last = ? ${where}`)
+          .get(summarised, textChecksum(summarised), last, session, before);
   if (row !== undefined) return integer(row, "key");
   store.keyOf(session);
   throw writtenElsewhere(session);
@@ -117,8 +120,9 @@ function write(store: Store, entry: Append, version: string): Written[] {
     store.prepare("INSERT OR REPLACE INTO items VALUES (?, ?, ?)").run(key, number, sequence);
   }
   if (checkpoint !== null) {
-    const replace = "INSERT OR REPLACE INTO checkpoints VALUES (?, ?, ?, ?)";
-    store.prepare(replace).run(key, version, checkpoint.sequence, checkpoint.state);
+    const { sequence, state } = checkpoint;
+    const replace = "INSERT OR REPLACE INTO checkpoints VALUES (?, ?, ?, ?, ?)";
+    store.prepare(replace).run(key, version, sequence, state, textChecksum(state));
   }
   if (events === null) return [];
   const insert = "INSERT INTO groups (session, first, last, body, checksum) VALUES (?, ?, ?, ?, ?)";

@@ -23,9 +23,11 @@ import {
 import { dirname, join } from "node:path";
 import { ApiError } from "../../../protocol/errors.ts";
 import { isDead } from "../../agent/process-table.ts";
-import { storageError } from "../../storage-error.ts";
-import { blob, integer, text } from "../rows.ts";
+import { isDamaged, storageError } from "../../storage-error.ts";
+import { blob, integer, type Row, text } from "../rows.ts";
 import { type Database, openDatabase } from "./database.ts";
+import { isInUse } from "./in-use.ts";
+import { refuseDamagedFiles } from "./log-files.ts";
 import { LOG_FILE } from "./open.ts";
 import { APPLICATION_ID, NEWEST_SCHEMA, pragma, prepareDatabase, writtenByNewer } from "./schema.ts";
 
@@ -60,6 +62,11 @@ export function writeBackup({ folder, file, version }: BackupOptions): BackedUp 
   if (!existsSync(source))
     throw new ApiError("storage_error", `There is nothing to back up: ${source} does not exist.`);
   if (existsSync(file)) throw new ApiError("storage_error", `${file} exists already: choose another name.`);
+  try {
+    refuseDamagedFiles(source);
+  } catch (error) {
+    throw storageError(source, error);
+  }
   const draft = `${file}.partial`;
   try {
     rmSync(draft, { force: true });
@@ -222,10 +229,7 @@ const countSessions = (database: Database): number =>
 
 /** A `franca run` without a daemon may have sessions of its own there. */
 function refuseUsed(target: string): void {
-  const owners = using(openDatabase(target), (log) => {
-    if (pragma(log, "application_id") !== APPLICATION_ID) return [];
-    return log.prepare("SELECT DISTINCT owner_pid, owner_started FROM sessions WHERE owner_pid IS NOT NULL").all();
-  });
+  const owners = ownersIn(target);
   const alive = owners
     .map((row) => ({ pid: integer(row, "owner_pid"), started: text(row, "owner_started") }))
     .filter((owner) => !isDead(owner));
@@ -234,11 +238,25 @@ function refuseUsed(target: string): void {
   throw new ApiError("session_owned", `Franca works on ${target} (process ${pids}): wait for it, or stop it.`);
 }
 
-/** With its -wal, which is read into it first. */
+/** A damaged log is replaced unless a process has it open. */
+function ownersIn(target: string): readonly Row[] {
+  const select = "SELECT DISTINCT owner_pid, owner_started FROM sessions WHERE owner_pid IS NOT NULL";
+  try {
+    refuseDamagedFiles(target);
+    return using(openDatabase(target), (log) =>
+      pragma(log, "application_id") === APPLICATION_ID ? log.prepare(select).all() : [],
+    );
+  } catch (error) {
+    if (!isDamaged(error)) throw error;
+    if (!isInUse(target)) return [];
+    throw new ApiError("session_owned", `A process has ${target} open: stop it, then restore the backup again.`);
+  }
+}
+
+/** With its -wal file, so that both can still be read. */
 function moveAside(target: string): string {
-  using(openDatabase(target), (log) => log.exec("PRAGMA wal_checkpoint(TRUNCATE)"));
   const kept = `${target}.before-${new Date().toISOString().replaceAll(/[:.]/g, "-")}`;
-  renameSync(target, kept);
+  for (const suffix of ["-wal", ""]) if (existsSync(target + suffix)) renameSync(target + suffix, kept + suffix);
   removeLog(target);
   return kept;
 }

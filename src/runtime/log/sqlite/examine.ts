@@ -4,8 +4,8 @@
  */
 
 import { sessionId } from "../../../protocol/ids.ts";
-import { isWhole } from "../checksum.ts";
-import { describeDamage } from "../damage.ts";
+import { areSettingsWhole, isPromptWhole, isSummaryWhole, isWhole, MAY_HAVE_RUN } from "../checksum.ts";
+import { describeDamage, describeDamagedPrompt, describeDamagedSettings } from "../damage.ts";
 import { integer, type Row, text } from "../rows.ts";
 import type { Database } from "./database.ts";
 
@@ -68,7 +68,7 @@ const checksums: Check = {
   find: (database) =>
     stored.flatMap(([table, key, kind]) => {
       const select = database.prepare(
-        `SELECT ${table}.${key} AS place, first, ${table}.last AS last, body, checksum, id FROM ${table} ` +
+        `SELECT ${table}.${key} AS place, first, ${table}.last AS last, body, ${table}.checksum, id FROM ${table} ` +
           `${OF_SESSIONS} AND ${table}.${key} > ? ORDER BY ${table}.${key} LIMIT ${AT_ONCE}`,
       );
       const found: Problem[] = [];
@@ -85,6 +85,27 @@ const checksums: Check = {
       }
       return found;
     }),
+};
+
+/** Of records and prompts; a damaged summary or checkpoint is computed again from the events. */
+const records: Check = {
+  find(database) {
+    const found: Problem[] = [];
+    const add = (message: string): void => void found.push({ kind: "checksum", message, repairable: false });
+    for (const row of database.prepare("SELECT * FROM sessions WHERE id IS NOT NULL").iterate()) {
+      const id = text(row, "id");
+      if (!areSettingsWhole(row)) add(describeDamagedSettings(id));
+      if (!isSummaryWhole(row)) add(`The summary of session ${id} is damaged. Its next event writes it again.`);
+    }
+    const prompts = `SELECT prompts.*, sessions.id AS name FROM prompts ${OF_SESSIONS}`;
+    for (const row of database.prepare(prompts).iterate()) {
+      const isHeld = Number(row.checksum ?? 0) === MAY_HAVE_RUN;
+      const isKnown = ["queued", "started", "done", "dropped"].includes(text(row, "status"));
+      if (isKnown && (isHeld || isPromptWhole(row))) continue;
+      add(describeDamagedPrompt(text(row, "name"), text(row, "id")));
+    }
+    return found;
+  },
 };
 
 const sequences: Check = {
@@ -109,7 +130,8 @@ function gaps(database: Database, { table, kind }: { readonly table: string; rea
 function ends(database: Database): Problem[] {
   const rows = database
     .prepare(
-      `SELECT id, sessions.last AS last, json_extract(summary, '$.lastSequence') AS listed,
+      `SELECT id, sessions.last AS last,
+         CASE WHEN json_valid(summary) THEN json_extract(summary, '$.lastSequence') ELSE 0 END AS listed,
          ifnull((SELECT max(last) FROM groups WHERE session = key), 0) AS stored
        FROM sessions WHERE id IS NOT NULL AND (sessions.last <> stored OR listed > sessions.last)`,
     )
@@ -168,4 +190,4 @@ const checkpoints: Check = {
 
 const count = (database: Database, sql: string): number => integer(database.prepare(sql).get() ?? {}, "n");
 
-const checks: readonly Check[] = [structure, checksums, sequences, orphans, checkpoints];
+const checks: readonly Check[] = [structure, checksums, records, sequences, orphans, checkpoints];

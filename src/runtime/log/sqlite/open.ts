@@ -2,6 +2,7 @@
 import { chmodSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { setImmediate as nextTick } from "node:timers/promises";
+import { ApiError } from "../../../protocol/errors.ts";
 import type { SessionId } from "../../../protocol/ids.ts";
 import { isDamaged, storageError } from "../../storage-error.ts";
 import { openCodec } from "../codec/codec.ts";
@@ -10,6 +11,8 @@ import { openAppender } from "./append.ts";
 import { checkpointWal } from "./checkpoint.ts";
 import { openCheckpointer } from "./checkpointer.ts";
 import { type Database, openDatabase } from "./database.ts";
+import { noteOpen } from "./in-use.ts";
+import { refuseDamagedFiles } from "./log-files.ts";
 import { projections } from "./projections.ts";
 import { reading } from "./read.ts";
 import { records } from "./records.ts";
@@ -39,6 +42,7 @@ export function openSqliteLog({ folder, durability, version, maxBytes }: SqliteO
   const file = join(folder, LOG_FILE);
   const database = open({ folder, file, durability });
   const store = openStore(database, file);
+  const release = noteOpen(file);
   const salvages = salvagesIn(folder);
   if (maxBytes !== undefined) limit(database, maxBytes);
   const codec = openCodec();
@@ -86,6 +90,7 @@ export function openSqliteLog({ folder, durability, version, maxBytes }: SqliteO
       await checkpointer.stop();
       checkpointWal(database, "TRUNCATE");
       database.close();
+      release();
     },
   };
 }
@@ -105,14 +110,16 @@ function failureOf(store: Store): string | null {
 
 type Opening = Pick<SqliteOptions, "folder" | "durability"> & { readonly file: string };
 
-/** What is damaged is salvaged, once. */
+/** Opens the log; a damaged one is salvaged, once. */
 function open(options: Opening): Database {
   const { file } = options;
   try {
     try {
       return openChecked(options);
     } catch (error) {
-      if (!isDamaged(error) || !salvageLog(file)) throw error;
+      if (!isDamaged(error)) throw error;
+      const outcome = salvageLog(file);
+      if (outcome !== "salvaged") throw notSalvaged(file, { outcome, error });
       return openChecked(options);
     }
   } catch (error) {
@@ -120,9 +127,26 @@ function open(options: Opening): Database {
   }
 }
 
+interface NotSalvaged {
+  readonly outcome: "used" | "unreadable";
+  readonly error: unknown;
+}
+
+function notSalvaged(file: string, { outcome, error }: NotSalvaged): ApiError {
+  const advice =
+    outcome === "used"
+      ? "another Franca process uses it. Stop that process, then start Franca again: what can be read is copied into a new file."
+      : `nothing in it can be read. Move ${file} away (with ${LOG_FILE}-wal and ${LOG_FILE}-shm, if they exist) or run franca restore --force with a backup.`;
+  const why = error instanceof Error ? error.message : String(error);
+  return new ApiError("storage_error", `${file} is damaged or is no Franca log, and ${advice} (${why})`, {
+    cause: error,
+  });
+}
+
 function openChecked({ folder, file, durability }: Opening): Database {
   // Sessions hold what people said and the variables they passed: for this user's eyes only.
   mkdirSync(folder, { recursive: true, mode: 0o700 });
+  refuseDamagedFiles(file);
   const database = openDatabase(file);
   try {
     chmodSync(file, 0o600);
@@ -130,10 +154,21 @@ function openChecked({ folder, file, durability }: Opening): Database {
     clearSuspicion(file);
     return database;
   } catch (error) {
-    // For salvaging, everything has to be in one file. The driver keeps a closed file open while statements are left.
-    if (isDamaged(error)) checkpointWal(database, "TRUNCATE");
+    if (isDamaged(error)) leaveWal(database);
     database.close();
     throw error;
+  }
+}
+
+/**
+ * Moves the -wal file into the database and deletes it. The driver for Node 20 keeps a closed database open until its
+ * statements are collected, and would then delete the -wal file of the log that has taken its place.
+ */
+function leaveWal(database: Database): void {
+  try {
+    database.exec("PRAGMA journal_mode = DELETE");
+  } catch {
+    // Then both files are read, and kept.
   }
 }
 

@@ -6,7 +6,8 @@ import { isWhole } from "../checksum.ts";
 import type { Codec } from "../codec/codec.ts";
 import type { Checkpoint, EventGroup, EventLog, ReadQuery } from "../contract.ts";
 import { type Damage, damagedEvents, damagedNative } from "../damage.ts";
-import { blob, damageIn, idIn, integer, type Row, text } from "../rows.ts";
+import { blob, damageIn, idIn, integer, type Row } from "../rows.ts";
+import { checkpointIn, createdAtIn } from "../stored-records.ts";
 import type { Store } from "./store.ts";
 import { suspect } from "./suspicion.ts";
 
@@ -38,12 +39,16 @@ export function reading(store: Store, { version, codec }: { version: string; cod
       position: integer(row, "position"),
       bytes: isWhole(row) ? blob(row, "body") : damagedGroup(row, session),
     });
-  /** With the time of the last event before it that can be read. */
+  /** With the time of the last readable event before it, or of the session's creation. */
   const damagedGroup = (row: Row, session: SessionId): Uint8Array => {
     const key = store.keyOf(session);
     const before = store.guard(() => store.prepare(BEFORE).all(key, integer(row, "first"))).find(isWhole);
     const time = before === undefined ? undefined : toGroup(before, session).events().at(-1)?.time;
-    return damagedEvents(damageIn(row, { session, kind: "events" }), time ?? new Date(0).toISOString());
+    return damagedEvents(damageIn(row, { session, kind: "events" }), time ?? createdAt(key));
+  };
+  const createdAt = (key: number): string => {
+    const row = store.guard(() => store.prepare("SELECT summary FROM sessions WHERE key = ?").get(key));
+    return createdAtIn(row ?? {});
   };
   return {
     async read(id, { after, maxBytes }) {
@@ -72,9 +77,9 @@ export function reading(store: Store, { version, codec }: { version: string; cod
     },
     async checkpoint(id): Promise<Checkpoint | null> {
       const key = store.keyOf(id);
-      const select = "SELECT sequence, state FROM checkpoints WHERE session = ? AND version = ?";
+      const select = "SELECT sequence, state, checksum FROM checkpoints WHERE session = ? AND version = ?";
       const row = store.guard(() => store.prepare(select).get(key, version));
-      return row === undefined ? null : { sequence: integer(row, "sequence"), state: text(row, "state") };
+      return row === undefined ? null : checkpointIn(row);
     },
     verify: () => verify(store),
     position() {
@@ -140,7 +145,7 @@ async function* verify(store: Store): AsyncGenerator<Damage> {
     ["native", "key", "native lines"],
   ] as const) {
     const select = `
-      SELECT ${table}.${key} AS place, first, ${table}.last AS last, body, checksum, sessions.id
+      SELECT ${table}.${key} AS place, first, ${table}.last AS last, body, ${table}.checksum, sessions.id
       FROM ${table} JOIN sessions ON sessions.key = ${table}.session
       WHERE ${table}.${key} > ? AND sessions.id IS NOT NULL ORDER BY ${table}.${key} LIMIT ${VERIFIED_AT_ONCE}`;
     const next = (place: number) => store.guard(() => store.prepare(select).all(place));

@@ -2,13 +2,16 @@
 
 import type { SessionFilter } from "../../../protocol/resources.ts";
 import { isSameProcess } from "../../process-identity.ts";
+import { promptChecksum, textChecksum } from "../checksum.ts";
 import type { EventLog, ListQuery, RecordPage, SessionRecord } from "../contract.ts";
 import { noSession, sessionExists } from "../errors.ts";
-import { idIn, integer, ownerIn, type Row, toPrompt, toRecord, toRun } from "../rows.ts";
+import { idIn, integer, ownerIn, type Row, toRun } from "../rows.ts";
+import { toPrompt, toRecord } from "../stored-records.ts";
 import type { Store } from "./store.ts";
 
-const RECORD = "SELECT id, settings, summary, last, owner_pid, owner_started FROM sessions";
-const PLACED = RECORD.replace("SELECT", "SELECT key,");
+const COLUMNS = "id, settings, summary, last, owner_pid, owner_started, agent, directory, checksum, summary_checksum";
+const RECORD = `SELECT ${COLUMNS} FROM sessions`;
+const PLACED = `SELECT key, ${COLUMNS} FROM sessions`;
 const QUEUED = "SELECT * FROM prompts WHERE session = ? AND status = 'queued' ORDER BY ordinal";
 
 type Records = Pick<
@@ -37,17 +40,19 @@ function sessions(store: Store): SessionRecords {
   const { prepare, guard, transaction } = store;
   return {
     async create({ id, settings, summary }, owner) {
-      const insert =
-        "INSERT OR IGNORE INTO sessions (id, settings, summary, last, owner_pid, owner_started, agent, directory)";
+      const stored = JSON.stringify(settings);
+      const summarised = JSON.stringify(summary);
       const { changes } = transaction(() =>
-        prepare(`${insert} VALUES (?, ?, ?, 0, ?, ?, ?, ?)`).run(
+        prepare(`INSERT OR IGNORE INTO sessions (${COLUMNS}) VALUES (?, ?, ?, 0, ?, ?, ?, ?, ?, ?)`).run(
           id,
-          JSON.stringify(settings),
-          JSON.stringify(summary),
+          stored,
+          summarised,
           owner.pid,
           owner.started,
           settings.create.agent,
           settings.create.directory ?? "",
+          textChecksum(id, stored),
+          textChecksum(summarised),
         ),
       );
       if (Number(changes) === 0) throw sessionExists(id);
@@ -79,8 +84,9 @@ function sessions(store: Store): SessionRecords {
     async changeSettings(id, settings) {
       const key = store.keyOf(id);
       const { agent, directory = "" } = settings.create;
-      const update = "UPDATE sessions SET settings = ?, agent = ?, directory = ? WHERE key = ?";
-      guard(() => prepare(update).run(JSON.stringify(settings), agent, directory, key));
+      const stored = JSON.stringify(settings);
+      const update = "UPDATE sessions SET settings = ?, checksum = ?, agent = ?, directory = ? WHERE key = ?";
+      guard(() => prepare(update).run(stored, textChecksum(id, stored), agent, directory, key));
     },
   };
 }
@@ -96,14 +102,16 @@ function prompts(store: Store): Pick<Records, "addPrompt" | "dropPrompt" | "queu
             ? undefined
             : prepare("SELECT * FROM prompts WHERE session = ? AND idempotency_key = ?").get(key, idempotencyKey);
         if (seen !== undefined) return { stored: toPrompt(seen), fresh: false };
-        const columns = "(session, id, idempotency_key, body, delivery, status, sequence)";
-        prepare(`INSERT INTO prompts ${columns} VALUES (?, ?, ?, ?, ?, 'queued', ?)`).run(
+        const body = JSON.stringify(prompt);
+        const columns = "(session, id, idempotency_key, body, delivery, status, sequence, checksum)";
+        prepare(`INSERT INTO prompts ${columns} VALUES (?, ?, ?, ?, ?, 'queued', ?, ?)`).run(
           key,
           prompt.prompt_id,
           idempotencyKey,
-          JSON.stringify(prompt),
+          body,
           delivery,
           sequence,
+          promptChecksum({ id: prompt.prompt_id, idempotencyKey, body, delivery }),
         );
         return { stored: { prompt, delivery, idempotencyKey, sequence, status: "queued" }, fresh: true };
       });

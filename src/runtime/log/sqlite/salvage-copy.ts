@@ -4,20 +4,23 @@
  * a group that says so when it is read (damage.ts), and is named.
  */
 import { itemNumber, sessionId } from "../../../protocol/ids.ts";
-import { checksum } from "../checksum.ts";
-import { type Damage, describeDamage } from "../damage.ts";
+import { areSettingsWhole, checksum, MAY_HAVE_RUN } from "../checksum.ts";
+import { type Damage, describeDamage, describeDamagedSettings } from "../damage.ts";
+import { text } from "../rows.ts";
 import type { Database, Statement } from "./database.ts";
-import { type PageFile, type Table, tableRows } from "./file-format/pages.ts";
+import { leavesIn, type PageFile, pagesOf, rowsOf, rowsOn, type TableRow, tablesIn } from "./file-format/pages.ts";
 import {
   COLUMNS,
   eventsIn,
   isNative,
   isPrompt,
-  isSession,
+  SALVAGED,
   type SalvagedRow,
   type SalvagedTable,
   sessionNamedIn,
+  tableOf,
   toRow,
+  usableSession,
 } from "./salvage-rows.ts";
 
 interface Group {
@@ -28,7 +31,7 @@ interface Group {
 
 interface Salvaged {
   readonly id: string;
-  readonly last: number;
+  last: number;
   readonly groups: Group[];
   readonly native: Group[];
   /** The last native line that an event names. */
@@ -45,38 +48,73 @@ interface Copying {
   readonly lost: Map<number, string | null>;
   readonly unreadable: Set<SalvagedTable>;
   readonly sequences: Map<string, number>;
+  readonly problems: string[];
 }
 
 /** How far numbers go on from the highest that was found, where the last that was given is not known. */
 const UNKNOWN_NUMBERS = 1_000_000;
 
+export interface CopyOptions {
+  readonly target: Database;
+  /** The name of the damaged file. */
+  readonly kept: string;
+  /** Whether commits are missing: a prompt that waits may have started in one of them. */
+  readonly hasLostCommits: boolean;
+}
+
 /**
- * Gives what is not there any more, in sentences; null when nothing could be read, so that no empty log takes the place
- * of a damaged one. `kept` is the name of the damaged file.
+ * Returns what is missing, in sentences; null when nothing could be read, so that no empty log takes the place of a
+ * damaged one.
  */
-export function copyReadable(
-  file: PageFile,
-  { tables, target, kept }: { readonly tables: readonly Table[]; readonly target: Database; readonly kept: string },
-): string[] | null {
+export function copyReadable(file: PageFile, { target, kept, hasLostCommits }: CopyOptions): string[] | null {
   const copying = begin(target);
-  const named = (...names: readonly string[]): Table[] => tables.filter(({ name }) => names.includes(name));
-  for (const [{ name }, row] of tableRows(file, named("sqlite_sequence"))) {
+  const found = findRows(file);
+  for (const row of found("sqlite_sequence")) {
     const [of, number] = row?.values ?? [];
-    if (name === "sqlite_sequence" && typeof of === "string" && typeof number === "number") {
-      copying.sequences.set(of, number);
-    }
+    if (typeof of === "string" && typeof number === "number") copying.sequences.set(of, number);
   }
-  for (const table of ["sessions", "prompts", "runs", "groups", "native"] as const) {
-    for (const [, found] of tableRows(file, named(table))) {
-      const row = found === null ? null : toRow(table, found);
+  for (const table of SALVAGED) {
+    for (const one of found(table)) {
+      const row = one === null ? null : toRow(table, one);
       if (row === null || !copyRow(copying, table, row)) copying.unreadable.add(table);
     }
   }
   const { sessions, lost, unreadable } = copying;
-  if (sessions.size === 0 && lost.size === 0 && unreadable.size > 0) return null;
-  const problems = [...lostSessions(copying, kept), ...fillGaps(copying)];
+  const isEmptyLog = unreadable.size === 0 && tablesIn(file).some(({ name }) => name === "sessions");
+  if (sessions.size === 0 && lost.size === 0 && !isEmptyLog && !hasLostCommits) return null;
+  advanceSessions(copying);
+  const problems = [...copying.problems, ...lostSessions(copying, kept), ...fillGaps(copying)];
+  if (hasLostCommits) problems.push(...holdPrompts(copying));
+  // Positions in a commit that is missing were sent to clients, and are not given again.
+  if (hasLostCommits) copying.sequences.clear();
   keepNumbers(copying);
   return [...problems, ...unnamed(copying, kept)];
+}
+
+/** The rows of each table: by the schema, and by their content on pages that no table of the schema leads to. */
+function findRows(file: PageFile): (name: string) => Iterable<TableRow | null> {
+  const tables = tablesIn(file);
+  const reached = new Set(tables.flatMap(({ root }) => [...pagesOf(file, root)]));
+  const unreached = new Map<string, number[]>();
+  for (const number of leavesIn(file)) {
+    if (reached.has(number)) continue;
+    const name = rowsOn(file, number)
+      .map(nameOf)
+      .find((one) => one !== null);
+    if (name !== undefined && name !== null) unreached.set(name, [...(unreached.get(name) ?? []), number]);
+  }
+  return function* rowsNamed(name) {
+    for (const { root } of tables.filter((table) => table.name === name)) yield* rowsOf(file, root);
+    for (const number of unreached.get(name) ?? []) yield* rowsOn(file, number);
+  };
+}
+
+/** The table of a row, by its content. */
+function nameOf(row: TableRow | null): string | null {
+  if (row === null) return null;
+  const [name, number] = row.values;
+  const isSequence = row.values.length === 2 && typeof number === "number" && SALVAGED.some((table) => table === name);
+  return isSequence ? "sqlite_sequence" : tableOf(row);
 }
 
 function begin(target: Database): Copying {
@@ -96,6 +134,7 @@ function begin(target: Database): Copying {
     lost: new Map(),
     unreadable: new Set(),
     sequences: new Map(),
+    problems: [],
   };
 }
 
@@ -118,8 +157,9 @@ function copyRow(copying: Copying, table: SalvagedTable, row: SalvagedRow): bool
   }
 }
 
-function copySession({ sessions, deleted, insert }: Copying, row: SalvagedRow): boolean {
-  if (!isSession(row)) return false;
+function copySession({ sessions, deleted, insert, problems }: Copying, found: SalvagedRow): boolean {
+  const row = usableSession(found);
+  if (row === null) return false;
   const key = Number(row.key);
   if (typeof row.id !== "string") {
     deleted.add(key);
@@ -128,6 +168,7 @@ function copySession({ sessions, deleted, insert }: Copying, row: SalvagedRow): 
   if (sessions.has(key)) return true;
   sessions.set(key, { id: row.id, last: Number(row.last), groups: [], native: [], lastLine: 0 });
   insert("sessions", row);
+  if (!areSettingsWhole(row)) problems.push(describeDamagedSettings(row.id));
   return true;
 }
 
@@ -163,6 +204,26 @@ function copyNative({ sessions, deleted, insert }: Copying, row: SalvagedRow): b
   insert("native", row);
   session.native.push({ place: Number(row.key), first: Number(row.first), last: Number(row.last) });
   return true;
+}
+
+/** A record from before the last commits does not know their events. */
+function advanceSessions({ target, sessions }: Copying): void {
+  const update = target.prepare("UPDATE sessions SET last = ? WHERE key = ?");
+  for (const [key, session] of sessions) {
+    const last = session.groups.reduce((highest, group) => Math.max(highest, group.last), session.last);
+    if (last > session.last) update.run(last, key);
+    session.last = last;
+  }
+}
+
+/** A prompt runs at most once: one that may have started is not run again. */
+function holdPrompts({ target }: Copying): string[] {
+  const select = "SELECT prompts.id, sessions.id AS name FROM prompts JOIN sessions ON sessions.key = prompts.session";
+  const waiting = target.prepare(`${select} WHERE status = 'queued' ORDER BY ordinal`).all();
+  target.prepare("UPDATE prompts SET checksum = ? WHERE status = 'queued'").run(MAY_HAVE_RUN);
+  return waiting.map(
+    (row) => `The prompt ${text(row, "id")} of session ${text(row, "name")} may have run already and is not run again.`,
+  );
 }
 
 function lostSessions({ lost }: Copying, kept: string): string[] {

@@ -1,6 +1,6 @@
 /** What was found in a damaged file, as rows of our tables. A row that cannot be one of ours is damaged. */
 import type { UniversalEvent } from "../../../protocol/events.ts";
-import { isWhole } from "../checksum.ts";
+import { areSettingsWhole, isWhole } from "../checksum.ts";
 import { decodeNotable } from "../codec/decode.ts";
 import { decodeNative } from "../codec/native.ts";
 import type { Row } from "../rows.ts";
@@ -8,13 +8,17 @@ import type { TableRow, Value } from "./file-format/pages.ts";
 
 /** In the order of the file; the first column of the tables with a number is that number. */
 export const COLUMNS = {
-  sessions: ["key", "id", "settings", "summary", "last", "owner_pid", "owner_started", "agent", "directory"],
-  prompts: ["ordinal", "session", "id", "idempotency_key", "body", "delivery", "status", "sequence"],
+  sessions: [
+    ...["key", "id", "settings", "summary", "last", "owner_pid", "owner_started", "agent", "directory"],
+    ...["checksum", "summary_checksum"],
+  ],
+  prompts: ["ordinal", "session", "id", "idempotency_key", "body", "delivery", "status", "sequence", "checksum"],
   runs: ["id", "session", "owner_pid", "owner_started", "leader_pid", "leader_started"],
   groups: ["position", "session", "first", "last", "body", "checksum"],
   native: ["key", "session", "first", "last", "body", "checksum"],
 } as const;
 export type SalvagedTable = keyof typeof COLUMNS;
+export const SALVAGED: readonly SalvagedTable[] = ["sessions", "prompts", "runs", "groups", "native"];
 
 const NUMBERS: ReadonlySet<string> = new Set([
   "key",
@@ -26,6 +30,7 @@ const NUMBERS: ReadonlySet<string> = new Set([
   "checksum",
   "owner_pid",
   "leader_pid",
+  "summary_checksum",
 ]);
 const NULLABLE: ReadonlySet<string> = new Set([
   "owner_pid",
@@ -33,6 +38,7 @@ const NULLABLE: ReadonlySet<string> = new Set([
   "leader_pid",
   "leader_started",
   "idempotency_key",
+  "summary_checksum",
 ]);
 
 /** Each group begins with a whole event, which names its session near its beginning. */
@@ -40,10 +46,10 @@ const NAMED_WITHIN_BYTES = 4_096;
 
 export type SalvagedRow = Readonly<Record<string, Value>>;
 
-/** Null when a value is missing or of another kind than its column. */
+/** Null when a value is missing or of another kind than its column. Rows from before a column was added are shorter. */
 export function toRow(table: SalvagedTable, { rowid, values }: TableRow): SalvagedRow | null {
   const columns: readonly string[] = COLUMNS[table];
-  if (values.length !== columns.length) return null;
+  if (values.length > columns.length) return null;
   const row: Record<string, Value> = {};
   for (const [index, column] of columns.entries()) {
     const value = index === 0 && table !== "runs" ? rowid : (values[index] ?? null);
@@ -55,23 +61,61 @@ export function toRow(table: SalvagedTable, { rowid, values }: TableRow): Salvag
 
 function fits(value: Value, { table, column }: { table: SalvagedTable; column: string }): boolean {
   // A session that is being deleted has no id any more.
-  if (value === null) return NULLABLE.has(column) || (table === "sessions" && column === "id");
+  if (value === null)
+    return NULLABLE.has(column) || (table === "sessions" && column === "id") || isUnsummed(table, column);
   if (column === "body" && table !== "prompts") return value instanceof Uint8Array;
   const isNumber = NUMBERS.has(column) || (column === "session" && table !== "runs");
   return isNumber ? Number.isSafeInteger(value) : typeof value === "string";
 }
 
-/** Its texts are our JSON, and say what its columns say. */
-export function isSession(row: SalvagedRow): boolean {
-  const settings = parsed(row.settings);
+/** Records and prompts of older versions have no checksum. */
+const isUnsummed = (table: SalvagedTable, column: string): boolean =>
+  column === "checksum" && (table === "sessions" || table === "prompts");
+
+/** The table that a row belongs to, by its content; null when it is damaged or of another table. */
+export function tableOf(row: TableRow): SalvagedTable | null {
+  return SALVAGED.find((table) => isRowOf(table, toRow(table, row))) ?? null;
+}
+
+function isRowOf(table: SalvagedTable, row: SalvagedRow | null): boolean {
+  if (row === null) return false;
+  switch (table) {
+    case "sessions":
+      return isSession(row);
+    case "prompts":
+      return isPrompt(row);
+    case "runs":
+      return true;
+    case "groups":
+      return !isNative(row) && eventsIn(row) !== null && sessionNamedIn(row) !== null;
+    case "native":
+      return isNative(row);
+  }
+}
+
+const isSession = (row: SalvagedRow): boolean => usableSession(row) !== null;
+
+/** Stands in the place of a checksum, which is never negative: what it belongs to is damaged. */
+const WRONG = -1;
+
+/**
+ * A row of `sessions`; null when it is damaged. Where only the settings or only the summary cannot be read, the other
+ * one confirms the id of the session, which can then be read.
+ */
+export function usableSession(row: SalvagedRow): SalvagedRow | null {
+  const { id, agent, directory } = row;
+  const create = fieldOf(parsed(row.settings), "create");
   const summary = parsed(row.summary);
-  const create = fieldOf(settings, "create");
-  return (
-    fieldOf(create, "agent") === row.agent &&
-    (fieldOf(create, "directory") ?? "") === row.directory &&
-    (row.id === null || fieldOf(summary, "sessionId") === row.id) &&
-    isListed(fieldOf(summary, "lastSequence"), row.last)
-  );
+  const hasSettings = fieldOf(create, "agent") === agent && (fieldOf(create, "directory") ?? "") === directory;
+  const hasSummary =
+    (id === null || fieldOf(summary, "sessionId") === id) && isListed(fieldOf(summary, "lastSequence"), row.last);
+  if (hasSettings && hasSummary) return row;
+  if (hasSummary) {
+    const settings = JSON.stringify({ create: { agent, directory }, forkOf: null });
+    return { ...row, settings, checksum: WRONG };
+  }
+  if (!hasSettings || typeof row.checksum !== "number" || !areSettingsWhole(row)) return null;
+  return { ...row, summary: JSON.stringify({ sessionId: id, lastSequence: 0 }), summary_checksum: WRONG };
 }
 
 /** The summary may be some deltas behind. */

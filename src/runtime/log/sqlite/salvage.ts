@@ -1,35 +1,28 @@
 /**
- * A damaged log is opened all the same: everything that can be read is copied into a new file, which takes its place.
- * The damaged file is kept beside it, with a report that names what is missing.
+ * Salvages a damaged log: everything that can be read is copied into a new file, which takes its place. The damaged
+ * file is kept next to it, with its -wal file and a report that names what is missing.
  */
 import {
-  chmodSync,
   closeSync,
   existsSync,
-  fstatSync,
   fsyncSync,
-  linkSync,
   openSync,
   readdirSync,
   readFileSync,
-  readSync,
   renameSync,
   rmSync,
-  statSync,
   writeFileSync,
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { processTable } from "../../agent/process-table.ts";
-import { holderOf } from "../../daemon/lock.ts";
-import { openDatabase } from "./database.ts";
-import { openPages, type PageFile, type Table, tablesIn } from "./file-format/pages.ts";
+import { isAlive, ownProcess, processTable } from "../../agent/process-table.ts";
+import { integer, text } from "../rows.ts";
+import { type Database, openDatabase } from "./database.ts";
+import { isInUse } from "./in-use.ts";
+import { type LogFiles, withLogFiles } from "./log-files.ts";
 import { copyReadable } from "./salvage-copy.ts";
-import { APPLICATION_ID, NEWEST_SCHEMA, prepareDatabase } from "./schema.ts";
+import { prepareDatabase } from "./schema.ts";
+import { DAMAGED, linkIfThere, REPORT, undoUnfinished } from "./unfinished-salvage.ts";
 
-/** Stored groups have checksums from here on. */
-const OLDEST_SCHEMA = 3;
-const DAMAGED = ".damaged-";
-const REPORT = ".json";
 const DRAFT = ".salvaging-";
 const MOST_PROBLEMS = 1_000;
 
@@ -38,70 +31,62 @@ export interface Salvage {
   readonly at: string;
   /** Where the damaged file is now. */
   readonly kept: string;
-  /** What is not there any more, in sentences; none where indexes and free pages alone were damaged. */
+  /** What is missing, in sentences; none where only indexes and free pages were damaged. */
   readonly problems: readonly string[];
 }
 
-/** Nobody here may have it open. False where nothing can be done: no log of ours is left, or others work on it. */
-export function salvageLog(file: string): boolean {
-  if (isUsed(file)) return false;
-  const descriptor = openSync(file, "r");
-  try {
-    const pages = openPages((from, bytes) => readAt(descriptor, { from, bytes }), fstatSync(descriptor).size);
-    const tables = pages === null ? null : logTables(pages);
-    if (pages === null || tables === null) return false;
-    return salvage(file, { pages, tables });
-  } finally {
-    closeSync(descriptor);
-  }
+/** `used`: another process works on the file, and nothing was done. `unreadable`: nothing in it could be read. */
+export type SalvageOutcome = "salvaged" | "used" | "unreadable";
+
+/** Nobody here may have the file open. */
+export function salvageLog(file: string): SalvageOutcome {
+  if (isInUse(file) || isSalvagedElsewhere(file)) return "used";
+  return withLogFiles(file, (files) => salvage(file, files));
 }
 
-/** Null when it is no log, or none that can be salvaged. */
-function logTables(pages: PageFile): readonly Table[] | null {
-  const { applicationId, schema } = pages;
-  if (applicationId !== APPLICATION_ID || schema < OLDEST_SCHEMA || schema > NEWEST_SCHEMA) return null;
-  const tables = tablesIn(pages);
-  return tables?.some(({ name }) => name === "sessions") ? tables : null;
-}
-
-function salvage(file: string, { pages, tables }: { pages: PageFile; tables: readonly Table[] }): boolean {
+function salvage(file: string, files: LogFiles): SalvageOutcome {
   const at = new Date().toISOString();
   const kept = `${file}${DAMAGED}${at.replaceAll(/[:.]/g, "-")}`;
   const draft = `${file}${DRAFT}${process.pid}`;
   try {
     removeDraft(draft);
     closeSync(openSync(draft, "wx", 0o600));
-    const problems = copyInto(draft, { pages, tables, kept });
-    if (problems === null) return false;
+    const problems = copyInto(draft, { files, kept });
+    if (problems === "used" || problems === "unreadable") return problems;
     const shown = problems.slice(0, MOST_PROBLEMS);
     if (shown.length < problems.length) shown.push(`And ${problems.length - shown.length} more.`);
     const report: Salvage = { at, kept, problems: shown };
     writeFileSync(`${kept}${REPORT}`, `${JSON.stringify(report, null, 2)}\n`, { mode: 0o600 });
-    // A crash in between leaves the damaged file in its place, and the next start begins again.
-    linkSync(file, kept);
+    // A crash in between leaves a kept file that is the file itself: the next start undoes it (undoUnfinished).
+    for (const suffix of ["-wal", ""]) linkIfThere(`${file}${suffix}`, `${kept}${suffix}`);
     for (const suffix of ["-wal", "-shm"]) rmSync(`${file}${suffix}`, { force: true });
     renameSync(draft, file);
-    chmodSync(kept, 0o600);
-    return true;
+    return "salvaged";
   } catch (error) {
-    rmSync(`${kept}${REPORT}`, { force: true });
-    rmSync(kept, { force: true });
+    undoUnfinished(file);
+    for (const suffix of [REPORT, "-wal"]) rmSync(`${kept}${suffix}`, { force: true });
     throw error;
   } finally {
     removeDraft(draft);
   }
 }
 
+interface Copying {
+  readonly files: LogFiles;
+  readonly kept: string;
+}
+
 function copyInto(
   draft: string,
-  { pages, tables, kept }: { pages: PageFile; tables: readonly Table[]; kept: string },
-): string[] | null {
+  { files: { pages, problem, hasLostCommits }, kept }: Copying,
+): string[] | Exclude<SalvageOutcome, "salvaged"> {
   const target = openDatabase(draft);
   let problems: string[] | null;
   try {
     prepareDatabase(target, { file: draft, durability: "normal" });
     target.exec("BEGIN IMMEDIATE");
-    problems = copyReadable(pages, { tables, target, kept });
+    problems = copyReadable(pages, { target, kept, hasLostCommits });
+    if (hasLivingOwner(target)) return "used";
     target.exec("COMMIT");
     target.exec("PRAGMA wal_checkpoint(TRUNCATE)");
   } finally {
@@ -110,7 +95,23 @@ function copyInto(
   const descriptor = openSync(draft, "r+");
   fsyncSync(descriptor);
   closeSync(descriptor);
-  return problems;
+  if (problems === null) return "unreadable";
+  return hasLostCommits ? [lostCommits(problem ?? ""), ...problems] : problems;
+}
+
+const lostCommits = (problem: string): string =>
+  `The log was damaged after a crash (${problem}). Events and prompts that were stored right before the crash may be ` +
+  "missing, and clients may have seen some of them.";
+
+/** A `franca run` without a daemon works on sessions of its own. */
+function hasLivingOwner(target: Database): boolean {
+  const { pid } = ownProcess();
+  const select = "SELECT DISTINCT owner_pid, owner_started FROM sessions WHERE owner_pid IS NOT NULL";
+  return target
+    .prepare(select)
+    .all()
+    .map((row) => ({ pid: integer(row, "owner_pid"), started: text(row, "owner_started") }))
+    .some((owner) => owner.pid !== pid && isAlive(owner));
 }
 
 /** What was salvaged in a data folder, for as long as the damaged file or its report is there. */
@@ -136,12 +137,9 @@ function readReport(file: string): Salvage[] {
   }
 }
 
-/** By a daemon, or by another process that salvages it. The -wal file was moved into it before. */
-function isUsed(file: string): boolean {
+/** Drafts of processes that are gone are removed. */
+function isSalvagedElsewhere(file: string): boolean {
   const folder = dirname(file);
-  const holder = holderOf(folder);
-  if (holder !== null && holder.pid !== process.pid) return true;
-  if ((statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0) return true;
   const start = `${basename(file)}${DRAFT}`;
   let used = false;
   for (const name of readdirSync(folder).filter((one) => one.startsWith(start))) {
@@ -154,10 +152,4 @@ function isUsed(file: string): boolean {
 
 function removeDraft(draft: string): void {
   for (const suffix of ["", "-wal", "-shm", "-journal"]) rmSync(`${draft}${suffix}`, { force: true });
-}
-
-function readAt(descriptor: number, { from, bytes }: { from: number; bytes: number }): Buffer {
-  const buffer = Buffer.alloc(bytes);
-  const read = readSync(descriptor, buffer, 0, bytes, from);
-  return buffer.subarray(0, read);
 }

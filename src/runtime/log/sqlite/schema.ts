@@ -1,5 +1,7 @@
 /** The tables of the SQLite log, and how an older file becomes a newer one. Steps are only ever added at the end. */
+import { dirname } from "node:path";
 import { ApiError } from "../../../protocol/errors.ts";
+import { textChecksum } from "../checksum.ts";
 import { integer, text } from "../rows.ts";
 import { sumStored } from "./checksum.ts";
 import type { Database } from "./database.ts";
@@ -125,10 +127,19 @@ CREATE INDEX sessions_by_status ON sessions (json_extract(summary, '$.status'), 
   WHERE json_extract(summary, '$.status') <> 'idle';
 `;
 
+/** Checksums of settings, summaries, prompts and checkpoints. Rows from before have none. */
+const RECORD_CHECKSUMS = `
+ALTER TABLE sessions ADD COLUMN checksum INTEGER;
+ALTER TABLE sessions ADD COLUMN summary_checksum INTEGER;
+ALTER TABLE prompts ADD COLUMN checksum INTEGER;
+ALTER TABLE checkpoints ADD COLUMN checksum INTEGER;
+`;
+
 const UNREADABLE = "SELECT 1 FROM sessions WHERE NOT (json_valid(settings) AND json_valid(summary)) LIMIT 1";
 
 type Migration = (database: Database) => void;
 
+/** A new step changes the tables or an index: a damaged version number is recognised by the schema (`SCHEMA_SUM`). */
 const MIGRATIONS: readonly Migration[] = [
   (database) => database.exec(TABLES),
   (database) => database.exec(PROJECTIONS),
@@ -139,13 +150,28 @@ const MIGRATIONS: readonly Migration[] = [
   // Native lines may be stored as what differs from a template: older code must not read them. Nothing is rewritten.
   () => {},
   (database) => database.exec(BY_STATUS),
+  (database) => database.exec(RECORD_CHECKSUMS),
 ];
 
 /** What this version writes; newer files are left alone. */
 export const NEWEST_SCHEMA = MIGRATIONS.length;
+/** Checksum of the statements in the schema that this version writes. A test prints the new one after a change. */
+export const SCHEMA_SUM = 839_875_163;
+
+/** Of the tables and indexes of a log; a backup has tables of its own. */
+export function sumSchema(database: Database): number {
+  const select = "SELECT type, name, tbl_name, ifnull(sql, '') AS sql FROM sqlite_schema ORDER BY type, name";
+  const rows = database.prepare(select).all();
+  const own = rows.filter((row) => !/^(backup|sqlite)_/.test(text(row, "tbl_name")));
+  return textChecksum(...own.flatMap((row) => ["type", "name", "tbl_name", "sql"].map((name) => text(row, name))));
+}
 
 export const writtenByNewer = (file: string, schema: number): ApiError =>
-  new ApiError("storage_error", `${file} was written by a newer Franca (schema ${schema}): update Franca.`);
+  new ApiError(
+    "storage_error",
+    `${file} was written by a newer Franca (schema ${schema}): update Franca. If no newer Franca has used it, its version ` +
+      `number is damaged: franca doctor --storage --yes --data ${dirname(file)} corrects it.`,
+  );
 
 export interface PrepareOptions {
   readonly file: string;
@@ -176,11 +202,15 @@ export function prepareDatabase(database: Database, options: PrepareOptions): vo
 function check(database: Database, { file, isSuspect = false }: PrepareOptions): void {
   const bytes = pragma(database, "page_count") * pragma(database, "page_size");
   const application = pragma(database, "application_id");
-  const tables = integer(database.prepare("SELECT count(*) AS n FROM sqlite_schema").get() ?? {}, "n");
-  if (tables > 0 && application !== APPLICATION_ID) {
+  const tables = database
+    .prepare("SELECT name FROM sqlite_schema WHERE type = 'table'")
+    .all()
+    .map((row) => text(row, "name"));
+  if (tables.length > 0 && application !== APPLICATION_ID) {
+    if (["sessions", "groups", "native"].every((name) => tables.includes(name))) throw malformed("its name is damaged");
     throw new ApiError("storage_error", `${file} is a database of another program: choose another data folder.`);
   }
-  if (tables === 0) return;
+  if (tables.length === 0) return;
   const isWhole = isSuspect || bytes <= CHECKED_BYTES;
   const [row] = database.prepare(isWhole ? "PRAGMA integrity_check(1)" : "PRAGMA quick_check(sessions)").all();
   const verdict = text(row ?? {}, isWhole ? "integrity_check" : "quick_check");
@@ -188,25 +218,46 @@ function check(database: Database, { file, isSuspect = false }: PrepareOptions):
   if (isWhole && database.prepare(UNREADABLE).get() !== undefined) throw malformed("a session's record is no JSON");
 }
 
-/** In SQLite's words. */
+/** Begins as SQLite's own message does. */
 export const malformed = (why: string): Error => new Error(`database disk image is malformed: ${why}`);
 
 function migrate(database: Database, file: string): void {
-  if (pragma(database, "user_version") === NEWEST_SCHEMA) return;
-  database.exec("BEGIN IMMEDIATE");
-  try {
-    // Read again under the lock: another process may have been faster.
-    const version = pragma(database, "user_version");
-    if (version > NEWEST_SCHEMA) throw writtenByNewer(file, version);
-    for (const step of MIGRATIONS.slice(version)) step(database);
-    database.exec(`PRAGMA application_id = ${APPLICATION_ID}`);
-    database.exec(`PRAGMA user_version = ${NEWEST_SCHEMA}`);
-    database.exec("COMMIT");
-  } catch (error) {
-    database.exec("ROLLBACK");
-    throw error;
+  if (pragma(database, "user_version") !== NEWEST_SCHEMA) {
+    database.exec("BEGIN IMMEDIATE");
+    try {
+      // Read again under the lock: another process may have been faster.
+      upgradeFrom(database, { file, version: pragma(database, "user_version") });
+      database.exec("COMMIT");
+    } catch (error) {
+      database.exec("ROLLBACK");
+      throw error;
+    }
   }
+  if (sumSchema(database) !== SCHEMA_SUM) throw malformed("its schema is damaged");
 }
+
+/** Whether a file that seems to be newer has exactly the tables of this version: its version number may be damaged. */
+export const mayBeOurs = (database: Database): boolean =>
+  pragma(database, "user_version") > NEWEST_SCHEMA && sumSchema(database) === SCHEMA_SUM;
+
+/** Only with the consent of a person: a newer version may store something else in the same tables. */
+export const correctVersion = (database: Database): void => database.exec(`PRAGMA user_version = ${NEWEST_SCHEMA}`);
+
+function upgradeFrom(database: Database, { file, version }: { readonly file: string; readonly version: number }): void {
+  if (version > NEWEST_SCHEMA) throw writtenByNewer(file, version);
+  if (sumSchema(database) === SCHEMA_SUM) throw malformed("its version number is damaged");
+  try {
+    for (const step of MIGRATIONS.slice(Math.max(0, version))) step(database);
+  } catch (error) {
+    // A table or a column that is there already was not expected in a file of that version.
+    throw isMistaken(error) ? malformed(String(error)) : error;
+  }
+  database.exec(`PRAGMA application_id = ${APPLICATION_ID}`);
+  database.exec(`PRAGMA user_version = ${NEWEST_SCHEMA}`);
+}
+
+const isMistaken = (error: unknown): boolean =>
+  error instanceof Error && /already exists|duplicate column|no such (table|column)/.test(error.message);
 
 export function pragma(database: Database, name: string): number {
   return integer(database.prepare(`PRAGMA ${name}`).get() ?? {}, name);

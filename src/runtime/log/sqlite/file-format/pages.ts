@@ -1,51 +1,125 @@
 /**
- * Reads rows out of a SQLite file without SQLite, page by page (sqlite.org/fileformat2.html). A page that is damaged
- * takes only its own rows along: pages below it are found by the file's map of pages. Nothing read is trusted.
+ * Reads rows out of a SQLite file without SQLite, page by page (sqlite.org/fileformat2.html). A damaged page loses only
+ * its own rows: pages that no readable page leads to are found by looking at every page. Nothing read is trusted, and
+ * the header only where it makes sense.
  */
 import { readCells } from "./cells.ts";
 
 const HEADER_BYTES = 100;
 const MAGIC = "SQLite format 3\0";
+const INDEX_LEAF = 10;
+const INDEX_INTERIOR = 2;
 const LEAF = 13;
 const INTERIOR = 5;
-/** Kinds of pages in the map that auto-vacuum keeps. */
-const MAPPED_ROOT = 1;
-const MAPPED_TREE = 5;
+/** Kind of an unused page in the map that auto-vacuum keeps. */
+const MAPPED_FREE = 2;
 const ENTRY_BYTES = 5;
 /** No tree of tables is deeper. */
 const MOST_LEVELS = 20;
+const PAGE_SIZES = [4_096, 8_192, 16_384, 32_768, 65_536, 2_048, 1_024, 512];
+/** Number of pages that are looked at to find the page size of a file with a damaged header. */
+const SAMPLED_PAGES = 200;
 
 export type Read = (from: number, bytes: number) => Buffer;
 
 export interface PageFile {
-  readonly applicationId: number;
-  readonly schema: number;
+  readonly header: Buffer;
   readonly count: number;
-  /** Whether some pages are a map that says which page leads to which. */
+  /** Number of whole pages in the file itself. */
+  readonly inFile: number;
+  readonly pageSize: number;
+  /** Whether some pages are a map of what each page is. */
   readonly hasMap: boolean;
-  /** Without what each page keeps free at its end. */
-  readonly usable: number;
   /** Null when it is beyond the end of the file. */
   readonly page: (number: number) => Buffer | null;
 }
 
-/** Null when the file has no header of a database. */
-export function openPages(read: Read, fileBytes: number): PageFile | null {
-  const header = read(0, HEADER_BYTES);
-  if (header.length < HEADER_BYTES || header.toString("latin1", 0, MAGIC.length) !== MAGIC) return null;
-  const stored = header.readUInt16BE(16);
-  const pageSize = stored === 1 ? 65_536 : stored;
-  if (pageSize < 512 || (pageSize & (pageSize - 1)) !== 0) return null;
-  const count = Math.floor(fileBytes / pageSize);
-  return {
-    applicationId: header.readUInt32BE(68),
-    schema: header.readUInt32BE(60),
-    count,
-    hasMap: header.readUInt32BE(52) !== 0,
-    usable: pageSize - (header[20] ?? 0),
-    page: (number) => (number < 1 || number > count ? null : read((number - 1) * pageSize, pageSize)),
+export interface PageSource {
+  readonly read: Read;
+  readonly bytes: number;
+  /** Pages that are newer than those in the file, and the size of the database with them. */
+  readonly newer?: {
+    readonly pageSize: number;
+    readonly count: number;
+    readonly page: (number: number) => Buffer | null;
   };
 }
+
+export function openPages({ read, bytes, newer }: PageSource): PageFile {
+  const pageSize = newer?.pageSize ?? pageSizeIn(read(0, HEADER_BYTES)) ?? likelyPageSize(read, bytes);
+  const last = Math.ceil(bytes / pageSize);
+  const page = (number: number): Buffer | null => {
+    const found = newer?.page(number) ?? null;
+    if (found !== null) return found;
+    if (number < 1 || number > last) return null;
+    const stored = read((number - 1) * pageSize, pageSize);
+    return stored.length === pageSize ? stored : Buffer.concat([stored, Buffer.alloc(pageSize - stored.length)]);
+  };
+  const header = (page(1) ?? Buffer.alloc(HEADER_BYTES)).subarray(0, HEADER_BYTES);
+  return {
+    header,
+    count: Math.max(last, newer?.count ?? 0),
+    inFile: Math.floor(bytes / pageSize),
+    pageSize,
+    // The first page behind the map is the root of a table, which has no parent.
+    hasMap: header.readUInt32BE(52) !== 0 || page(2)?.readUInt32BE(0) === 0x01000000,
+    page,
+  };
+}
+
+/** Null when it is no page size. */
+export function pageSizeIn(header: Buffer): number | null {
+  if (header.length < 18) return null;
+  const stored = header.readUInt16BE(16);
+  const pageSize = stored === 1 ? 65_536 : stored;
+  return pageSize < 512 || (pageSize & (pageSize - 1)) !== 0 ? null : pageSize;
+}
+
+/** The page size with which the most bytes look like pages of a tree. */
+function likelyPageSize(read: Read, bytes: number): number {
+  const scores = PAGE_SIZES.map((pageSize) => {
+    const count = Math.min(SAMPLED_PAGES, Math.floor(bytes / pageSize));
+    let fitting = 0;
+    for (let index = 1; index < count; index += 1) if (isTree(read(index * pageSize, pageSize))) fitting += 1;
+    return { pageSize, score: count < 2 ? 0 : fitting / (count - 1) };
+  });
+  return scores.reduce((best, one) => (one.score > best.score ? one : best)).pageSize;
+}
+
+/** Cells fill a page of a tree from its end. */
+function isTree(page: Buffer): boolean {
+  const kind = page[0] ?? 0;
+  if (![INDEX_LEAF, INDEX_INTERIOR, LEAF, INTERIOR].includes(kind)) return false;
+  const start = kind === LEAF || kind === INDEX_LEAF ? 8 : 12;
+  const cells = page.readUInt16BE(3);
+  if (cells === 0) return (page.readUInt16BE(5) || 65_536) === page.length;
+  if (start + cells * 2 > page.length) return false;
+  const places = Array.from({ length: cells }, (_, cell) => page.readUInt16BE(start + cell * 2));
+  const last = Math.max(...places);
+  return last >= page.length / 2 && last < page.length;
+}
+
+const OUR_TABLE = "CREATE TABLE sessions";
+
+/** Whether the first page is one of a database with a table of sessions, damaged or not. */
+export const looksLikeLog = (file: PageFile, applicationId: number): boolean =>
+  file.header.readUInt32BE(68) === applicationId || (file.page(1)?.includes(OUR_TABLE) ?? false);
+
+/** What in the header no database of ours has, in words; null when it is all right. */
+export function headerProblem({ header }: PageFile): string | null {
+  if (header.toString("latin1", 0, MAGIC.length) !== MAGIC) return "it does not begin like a database";
+  if (pageSizeIn(header) === null) return "its page size is wrong";
+  if (![1, 2].includes(header[18] ?? 0) || ![1, 2].includes(header[19] ?? 0)) return "its format version is wrong";
+  if (header[20] !== 0) return "its number of reserved bytes is wrong";
+  if (header[21] !== 64 || header[22] !== 32 || header[23] !== 32) return "its payload fractions are wrong";
+  if (header.readUInt32BE(44) > 4) return "its schema format is wrong";
+  if (header.readUInt32BE(56) > 1) return "its text encoding is wrong";
+  return null;
+}
+
+/** Number of pages that the header names; 0 when it names none. */
+export const pagesNamedIn = ({ header }: PageFile): number =>
+  header.readUInt32BE(24) === header.readUInt32BE(92) ? header.readUInt32BE(28) : 0;
 
 export type Value = null | number | string | Uint8Array;
 
@@ -59,41 +133,28 @@ export interface Table {
   readonly root: number;
 }
 
-/** The tables of the file; null when its schema cannot be read. */
-export function tablesIn(file: PageFile): readonly Table[] | null {
+/** The tables whose entries in the schema can be read. */
+export function tablesIn(file: PageFile): readonly Table[] {
   const tables: Table[] = [];
-  for (const row of rowsOf(file, 1, new Set())) {
+  for (const row of rowsOf(file, 1)) {
     const [type, name, , root] = row?.values ?? [];
-    if (typeof type !== "string" || typeof name !== "string" || typeof root !== "number") return null;
-    if (type === "table") tables.push({ name, root });
+    if (type === "table" && typeof name === "string" && typeof root === "number") tables.push({ name, root });
   }
   return tables;
 }
 
-/**
- * The rows of each table, a page at a time; null in the place of something that cannot be read. Pages that no readable
- * page leads to come last.
- */
-export function* tableRows(file: PageFile, tables: readonly Table[]): Generator<[Table, TableRow | null]> {
-  // Each table has its own: a damaged page may lead to pages of another table.
-  const seen = new Map<number, Set<number>>();
-  for (const table of tables) {
-    const own = new Set<number>();
-    seen.set(table.root, own);
-    for (const row of rowsOf(file, table.root, own)) yield [table, row];
-  }
-  for (let number = 2; file.hasMap && number <= file.count; number += 1) {
-    const page = file.page(number);
-    if (page?.[0] !== LEAF) continue;
-    const root = rootOf(file, number);
-    const table = tables.find((one) => one.root === root);
-    if (table === undefined || seen.get(table.root)?.has(number) === true) continue;
-    for (const row of leafRows(file, page, 0)) yield [table, row];
+/** The rows of a table; null in the place of something that cannot be read. */
+export function* rowsOf(file: PageFile, root: number): Generator<TableRow | null> {
+  for (const number of pagesOf(file, root)) {
+    if (number === null) yield null;
+    else yield* rowsOn(file, number);
   }
 }
 
-function* rowsOf(file: PageFile, root: number, seen: Set<number>): Generator<TableRow | null> {
+/** The pages of a table that may hold rows; null in the place of one that cannot be read. */
+export function* pagesOf(file: PageFile, root: number): Generator<number | null> {
   const waiting = [{ number: root, level: 0 }];
+  const seen = new Set<number>();
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
     const { number, level } = next;
     if (seen.has(number)) continue;
@@ -105,9 +166,22 @@ function* rowsOf(file: PageFile, root: number, seen: Set<number>): Generator<Tab
       continue;
     }
     seen.add(number);
-    if (kind === LEAF) yield* leafRows(file, page, start);
+    if (kind === LEAF) yield number;
     else for (const child of childrenOf(page, start)) waiting.push({ number: child, level: level + 1 });
   }
+}
+
+/** Pages in use that may hold rows of some table. */
+export function* leavesIn(file: PageFile): Generator<number> {
+  for (let number = 2; number <= file.count; number += 1) {
+    if (file.page(number)?.[0] === LEAF && !isFree(file, number)) yield number;
+  }
+}
+
+export function rowsOn({ page: pageAt, pageSize, count }: PageFile, number: number): (TableRow | null)[] {
+  const page = pageAt(number);
+  if (page === null) return [null];
+  return readCells(page, number === 1 ? HEADER_BYTES : 0, { usable: pageSize, page: pageAt, count });
 }
 
 function childrenOf(page: Buffer, start: number): number[] {
@@ -121,23 +195,10 @@ function childrenOf(page: Buffer, start: number): number[] {
   return children;
 }
 
-function* leafRows(file: PageFile, page: Buffer, start: number): Generator<TableRow | null> {
-  for (const row of readCells(page, start, { usable: file.usable, page: file.page, count: file.count })) yield row;
-}
-
-/** By the map of pages, from parent to parent; null where it does not lead to a root. */
-function rootOf({ usable, page }: PageFile, number: number): number | null {
-  const perMap = Math.floor(usable / ENTRY_BYTES);
-  let current = number;
-  for (let level = 0; level < MOST_LEVELS; level += 1) {
-    const group = Math.floor((current - 2) / (perMap + 1));
-    const map = 2 + group * (perMap + 1);
-    const at = (current - map - 1) * ENTRY_BYTES;
-    const entry = current === map ? null : page(map)?.subarray(at, at + ENTRY_BYTES);
-    if (entry === null || entry === undefined || entry.length < ENTRY_BYTES) return null;
-    if (entry[0] === MAPPED_ROOT) return current;
-    if (entry[0] !== MAPPED_TREE) return null;
-    current = entry.readUInt32BE(1);
-  }
-  return null;
+/** By the map of pages. */
+function isFree({ hasMap, pageSize, page }: PageFile, number: number): boolean {
+  if (!hasMap) return false;
+  const perMap = Math.floor(pageSize / ENTRY_BYTES);
+  const map = 2 + Math.floor((number - 2) / (perMap + 1)) * (perMap + 1);
+  return number !== map && page(map)?.[(number - map - 1) * ENTRY_BYTES] === MAPPED_FREE;
 }
