@@ -7,7 +7,7 @@ import { findRequest } from "./commands.ts";
 import { defined } from "./defined.ts";
 import { unreachable } from "./fold.ts";
 import { HOST_CALL } from "./host-call.ts";
-import type { Effect, NativeRecord, SessionInput, SessionOutput, TurnPolicy } from "./input.ts";
+import type { Effect, InspectedRequest, NativeRecord, SessionInput, SessionOutput, TurnPolicy } from "./input.ts";
 import type { LineSpan } from "./line-template.ts";
 import type { Drafted, MachineState } from "./machine-state.ts";
 import { type RepeatedDelta, type Repetition, repeat, repetitionOf, settleTexts } from "./repeat.ts";
@@ -140,13 +140,10 @@ function stepSession(state: State, input: SessionInput): SessionOutput {
       hear(state, work, input);
       say(state, work, input);
       break;
-    case "inspected": {
-      // Stored, so that a replay of the native lines decides as the live session did.
-      const { key, inspection, plugin } = input;
-      record(state, work, { from: "process", native: { inspected: defined({ key, inspection, plugin }) } });
+    case "inspected":
+      recordInspection(state, work, input);
       say(state, work, input);
       break;
-    }
     case "clock":
     case "opened":
     case "command":
@@ -165,6 +162,11 @@ function stepSession(state: State, input: SessionInput): SessionOutput {
       return unreachable(input);
   }
   return work;
+}
+
+/** Stores an inspection with the native lines, so that a replay of them decides as the live session did. */
+function recordInspection(state: State, work: Work, { key, inspection, plugin }: InspectedRequest): void {
+  record(state, work, { from: "process", native: { inspected: defined({ key, inspection, plugin }) } });
 }
 
 /** The adapter hears it, and the machine hears the adapter. Only what the agent itself said is a sign of life. */
