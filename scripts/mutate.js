@@ -30,7 +30,7 @@ export const mutants = [
   {
     bug: "leaves requests open when the turn ends",
     file: "src/core/lifecycle.ts",
-    from: 'for (const request of [...state.requests.values()]) dropRequest(state, out, { request, rule: "turn.ended" });',
+    from: 'dropRequests(state, out, "turn.ended");',
     to: "",
   },
   {
@@ -86,6 +86,24 @@ export const mutants = [
     file: "src/core/lifecycle.ts",
     from: 'state.requests.size > 0 ? "requires_action" : turn.activity;',
     to: "turn.activity;",
+  },
+  {
+    bug: "holds a request for ever when its inspection is lost",
+    file: "src/core/clock.ts",
+    from: "if (deadline <= state.at) onInspected(state, out, { key: report.key, inspection: null });",
+    to: "void deadline, report;",
+  },
+  {
+    bug: "shows a request before it was inspected",
+    file: "src/core/requests.ts",
+    from: "if (state.recorded && state.policy.permissionRules.rules.length === 0) {",
+    to: "if (state.policy.permissionRules.rules.length === 0) {",
+  },
+  {
+    bug: "lets a plugin's deny lose to an allow rule",
+    file: "src/core/permission-decision.ts",
+    from: 'if (plugin === "deny") return',
+    to: 'if (plugin === "deny" && verdict.action !== "allow") return',
   },
 ];
 

@@ -8,5 +8,6 @@ import { installed, variable } from "./tools.js";
 
 ensureInstalled();
 ensureBuilt();
-const env = Object.fromEntries(["claude", "codex", "opencode"].map((name) => [variable(name), installed(name)]));
+const names = ["claude", "codex", "opencode", "claude-acp", "gemini", "node"];
+const env = Object.fromEntries(names.map((name) => [variable(name), installed(name)]));
 process.exitCode = runTests(process.argv.slice(2), { name: "security", config: "vitest.security.config.ts", env });

@@ -3,6 +3,8 @@ import { run } from "../core/fold.ts";
 import { isString, shapeOf } from "../dialects/shape.ts";
 import type { AcpOutput, ClientAbilities } from "../projections/acp/index.ts";
 import { acpFold } from "../projections/acp/index.ts";
+import { ALWAYS, ONCE, scopeIn } from "../projections/acp/requests.ts";
+import type { PermissionAnswer } from "../protocol/commands.ts";
 import type { QuestionRequest, UniversalEvent } from "../protocol/events.ts";
 import type { PromptContent } from "./acp-prompt.ts";
 import type { Door } from "./door.ts";
@@ -218,9 +220,11 @@ function onAnswer(state: State, request: string, result: unknown): boolean {
 const chosen = (result: unknown): unknown => shapeOf(shapeOf(result).outcome).optionId;
 
 /** Anything that is no yes is a no. */
-function replyOf(result: unknown): "once" | "always" | "reject" {
+function replyOf(result: unknown): PermissionAnswer {
   const option = chosen(result);
-  return option === "once" || option === "always" ? option : "reject";
+  if (option === ONCE || option === ALWAYS) return { reply: option };
+  const scope = isString(option) ? scopeIn(option) : null;
+  return scope === null ? { reply: "reject" } : { reply: "always", scope };
 }
 
 function answersOf({ questions }: QuestionRequest, result: unknown): string[][] | null {

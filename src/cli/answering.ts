@@ -74,14 +74,14 @@ interface PermissionStep extends AnsweringOptions {
 
 async function answerPermission({ door, session, rule, output, onCancel, request, signal }: PermissionStep) {
   const { permission_id, action } = request;
-  if (rule === "approve") return door.replyPermission(session, permission_id, "once");
+  if (rule === "approve") return door.replyPermission(session, permission_id, { reply: "once" });
   if (rule !== "ask") {
     if (rule === "absent") {
       output.say(
         `${action} is rejected: there is no terminal to ask on. Use --auto-approve, or --deny to say so yourself.`,
       );
     }
-    return door.replyPermission(session, permission_id, "reject");
+    return door.replyPermission(session, permission_id, { reply: "reject" });
   }
   const { askPermission } = await import("./asking.ts");
   const { directory } = await door.get(session);

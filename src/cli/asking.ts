@@ -1,11 +1,12 @@
 /** The questions on the screen. Loaded only when an agent asks something and a person is there. */
 
 import { isCancel, multiselect, select, selectKey, text } from "@clack/prompts";
+import { allowedFromNowOn, canRemember, scopesOf } from "../core/approval-words.ts";
 import { defined } from "../core/defined.ts";
 import { visible } from "../core/visible.ts";
-import { type ApprovalRequest, allowedFromNowOn, approvalLines, oneLine, paintFor } from "../projections/text/index.ts";
-import type { PermissionReply } from "../protocol/commands.ts";
-import type { Question, QuestionRequest } from "../protocol/events.ts";
+import { type ApprovalRequest, approvalLines, oneLine, paintFor } from "../projections/text/index.ts";
+import type { PermissionAnswer } from "../protocol/commands.ts";
+import type { Permission, Question, QuestionRequest } from "../protocol/events.ts";
 
 /** Null when the request was answered elsewhere, `cancelled` when the person pressed Ctrl-C. */
 export type Asked<T> = T | null | "cancelled";
@@ -18,42 +19,65 @@ const QUESTION_ROWS = 8;
 /** A screen is taken to have so many rows at the least. */
 const MIN_ROWS = 4;
 
-/** By letter, and Enter alone says no: nothing is allowed by a key that meant something else. */
-const REPLIES: Readonly<Record<string, PermissionReply>> = { y: "once", a: "always" };
+/** Broader scopes have the keys 1 to 9. */
+const MAX_SCOPES = 9;
 
 /** Shows all that is asked for before it asks; what is longer than the screen, page by page. */
 export function askPermission(
   request: ApprovalRequest,
   { signal }: { signal: AbortSignal },
-): Promise<Asked<PermissionReply>> {
+): Promise<Asked<PermissionAnswer>> {
   const { stderr } = process;
   const paint = paintFor({ color: stderr.isTTY && process.env.NO_COLOR === undefined });
   const { columns = 80, rows = 24 } = stderr;
   const screens = pages(approvalLines(request, paint), { columns, rows: Math.max(MIN_ROWS, rows - QUESTION_ROWS) });
   return whileAsking(signal, async (own) => {
-    const cancelled = (): Asked<PermissionReply> => (own.aborted ? null : "cancelled");
+    const cancelled = (): Asked<PermissionAnswer> => (own.aborted ? null : "cancelled");
     for (let page = 0, all = false; page < screens.length; page += 1) {
       stderr.write(`${(screens[page] ?? []).join("\n")}\n`);
       const left = screens.length - page - 1;
       if (left === 0 || all) continue;
       const key = await askMore(left, { signal: own });
       if (isCancel(key)) return cancelled();
-      if (key === "n") return "reject";
+      if (key === "n") return { reply: "reject" };
       all = key === "r";
     }
-    const key = await selectKey({
-      message: `Allow ${visible(request.permission.action)}?`,
-      options: [
-        { value: "n", label: "No", hint: "or Enter" },
-        { value: "y", label: "Yes, this time" },
-        { value: "a", label: `Always: ${oneLine(allowedFromNowOn(request.permission), { width: ALWAYS_WIDTH })}` },
-      ],
-      output: stderr,
-      signal: own,
-    });
+    const message = `Allow ${visible(request.permission.action)}?`;
+    const choices = choicesFor(request.permission);
+    const options = choices.map(({ value, label, hint }) => ({ value, label, ...defined({ hint }) }));
+    const key = await selectKey({ message, options, output: stderr, signal: own });
     if (isCancel(key)) return cancelled();
-    return REPLIES[key] ?? "reject";
+    return choices.find(({ value }) => value === key)?.answer ?? { reply: "reject" };
   });
+}
+
+interface Choice {
+  readonly value: string;
+  readonly label: string;
+  readonly hint?: string;
+  readonly answer: PermissionAnswer;
+}
+
+/** By letter, and Enter alone says no: nothing is allowed by a key that meant something else. */
+function choicesFor(permission: Permission): readonly Choice[] {
+  const once: Choice[] = [
+    { value: "n", label: "No", hint: "or Enter", answer: { reply: "reject" } },
+    { value: "y", label: "Yes, this time", answer: { reply: "once" } },
+  ];
+  if (!canRemember(permission.metadata)) return once;
+  const exact = oneLine(allowedFromNowOn(permission), { width: ALWAYS_WIDTH });
+  const scopes = scopesOf(permission).slice(0, MAX_SCOPES);
+  return [
+    ...once,
+    { value: "a", label: `Always: ${exact}`, answer: { reply: "always" } },
+    ...scopes.map(
+      ({ scope, always }, index): Choice => ({
+        value: String(index + 1),
+        label: `Always: ${always}`,
+        answer: { reply: "always", scope },
+      }),
+    ),
+  ];
 }
 
 /** Yes is not among the answers until all has been shown. */

@@ -38,7 +38,7 @@ export function embeddedDoor(sessions: Sessions): Door {
     // The agent gets them from this process.
     giveKeys: async () => {},
     abort: (id, promptId) => sessions.abort(sessionId(id), { clearQueue: false, ...defined({ promptId }) }),
-    replyPermission: (id, permission, reply) => sessions.replyPermission(sessionId(id), permission, { reply }),
+    replyPermission: (id, permission, answer) => sessions.replyPermission(sessionId(id), permission, answer),
     replyQuestion: (id, question, answers) => sessions.replyQuestion(sessionId(id), question, answers),
     rejectQuestion: (id, question) => sessions.rejectQuestion(sessionId(id), question, {}),
     stopContinuing: (id) => sessions.stopContinuing(sessionId(id)),

@@ -29,7 +29,8 @@ export function remoteDoor(options: ConnectOptions & { readonly url: string; rea
       return { promptId: await session.prompt(text, { attachments, budget }), sequence: lastSequence };
     },
     abort: (id, promptId) => client.session(id).abort(promptId === undefined ? {} : { promptId }),
-    replyPermission: (id, permission, reply) => client.session(id).replyPermission(permission, reply),
+    replyPermission: (id, permission, { reply, ...options }) =>
+      client.session(id).replyPermission(permission, reply, options),
     replyQuestion: (id, question, answers) => client.session(id).replyQuestion(question, answers),
     rejectQuestion: (id, question) => client.session(id).rejectQuestion(question),
     stopContinuing: (id) => client.session(id).stopContinuing(),

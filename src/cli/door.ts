@@ -5,7 +5,7 @@ import { BASE_URL_VARIABLE } from "../core/base-url.ts";
 import { defined } from "../core/defined.ts";
 import type { Adoption, AdoptRequest, DiscoverQuery, Discovery } from "../protocol/adoption.ts";
 import type { BudgetLimits } from "../protocol/budget.ts";
-import type { Attachment, PermissionReply } from "../protocol/commands.ts";
+import type { Attachment, PermissionAnswer } from "../protocol/commands.ts";
 import type { UniversalEvent } from "../protocol/events.ts";
 import type {
   AgentSummary,
@@ -54,7 +54,7 @@ export interface Door {
   readonly giveKeys: (id: string, agent: string) => Promise<void>;
   /** With a prompt's id only that prompt, whether it waits or runs. */
   readonly abort: (id: string, promptId?: string) => Promise<void>;
-  readonly replyPermission: (id: string, permission: string, reply: PermissionReply) => Promise<void>;
+  readonly replyPermission: (id: string, permission: string, answer: PermissionAnswer) => Promise<void>;
   readonly replyQuestion: (id: string, question: string, answers: readonly (readonly string[])[]) => Promise<void>;
   readonly rejectQuestion: (id: string, question: string) => Promise<void>;
   readonly stopContinuing: (id: string) => Promise<void>;

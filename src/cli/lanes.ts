@@ -117,6 +117,8 @@ function spoken(recorded: Recorded): Pick<LaneInput, "native" | "from"> {
       return { native: recorded.text, from: "agent" };
     case "exit":
       return { native: { type: "exit", ...recorded.exit }, from: "process" };
+    case "inspected":
+      return { native: { type: "inspected", key: recorded.key }, from: "process" };
   }
 }
 

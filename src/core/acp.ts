@@ -5,6 +5,7 @@
 import type { PermissionReply } from "../protocol/commands.ts";
 import type { EndReason } from "../protocol/events.ts";
 import type { ToolKind } from "../protocol/items.ts";
+import type { AgentReply } from "./agent-io.ts";
 
 export const ACP_VERSION = 1;
 
@@ -101,20 +102,12 @@ export interface PermissionOption {
   readonly kind: string;
 }
 
-/** Whether "always" is meant for this session only: other scopes are written to disk by some agents. */
-const isForSession = ({ optionId, name }: PermissionOption): boolean => /session/i.test(`${optionId} ${name}`);
-
-/**
- * The option that says a reply, by its kind: ids and places mean nothing. An "always" that may outlive the session is
- * not chosen; the caller remembers it then. Null: none of them says it.
- */
-export function optionFor(options: readonly PermissionOption[], reply: PermissionReply): PermissionOption | null {
+/** The option that says a reply, by its kind: ids and places mean nothing. Null: none of them says it. */
+export function optionFor(options: readonly PermissionOption[], reply: AgentReply): PermissionOption | null {
   const of = (kind: string): PermissionOption[] => options.filter((option) => option.kind === kind);
   switch (reply) {
     case "once":
       return of("allow_once")[0] ?? null;
-    case "always":
-      return of("allow_always").find(isForSession) ?? of("allow_once")[0] ?? null;
     case "reject":
       return of("reject_once")[0] ?? of("reject_always")[0] ?? null;
   }

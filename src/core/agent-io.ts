@@ -4,6 +4,8 @@ import type { StderrExcerpt } from "../protocol/events.ts";
 import type { HostCall } from "./host-call.ts";
 import type { LaunchOptions } from "./launch.ts";
 
+export type AgentReply = Exclude<PermissionReply, "always">;
+
 /** What the turn machine asks of an agent. Requests are named by the key the adapter gave them. */
 export type AgentCommand =
   | { readonly type: "prompt"; readonly prompt: Prompt }
@@ -12,7 +14,8 @@ export type AgentCommand =
   | {
       readonly type: "permission.reply";
       readonly key: string;
-      readonly reply: PermissionReply;
+      /** Franca remembers an "always" itself: the agent is only ever allowed this one action. */
+      readonly reply: AgentReply;
       readonly message?: string;
     }
   | { readonly type: "question.reply"; readonly key: string; readonly answers: readonly (readonly string[])[] }

@@ -6,7 +6,7 @@ import { defined } from "./defined.ts";
 import { finishOf } from "./finish.ts";
 import type { SessionInput } from "./input.ts";
 import { stopTurn } from "./lifecycle.ts";
-import type { MachineOutput, MachineState, Turn } from "./machine-state.ts";
+import { isWaiting, type MachineOutput, type MachineState, type Turn } from "./machine-state.ts";
 import type { Report } from "./report.ts";
 
 /** What may have changed what was used, or shows that the agent goes on. */
@@ -46,7 +46,7 @@ function isLimited(state: MachineState): boolean {
  */
 function goesOn(state: MachineState, { breach, sign }: { breach: Breach; sign: Sign }): boolean {
   if (breach.kind === "time" || sign.type === "open") return true;
-  if (isToolAtWork(state) || state.requests.size > 0) return true;
+  if (isToolAtWork(state) || isWaiting(state)) return true;
   return sign.type === "usage" && sign.finish !== undefined && finishOf(sign.finish) === "tool-calls";
 }
 

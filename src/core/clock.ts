@@ -11,7 +11,8 @@ import {
   showState,
   stopAgent,
 } from "./lifecycle.ts";
-import type { MachineOutput, MachineState, Turn } from "./machine-state.ts";
+import { isWaiting, type MachineOutput, type MachineState, type Turn } from "./machine-state.ts";
+import { onInspected } from "./reports.ts";
 import { expireRequest } from "./requests.ts";
 
 /** After the stop of a disobedient agent: how long until the turn ends even if nobody reports its death. */
@@ -22,6 +23,7 @@ export function wakeAt(state: MachineState): number | null {
   const { turn } = state;
   let next = Number.POSITIVE_INFINITY;
   for (const request of state.requests.values()) next = Math.min(next, request.deadline);
+  for (const held of state.held.values()) next = Math.min(next, held.deadline);
   if (turn !== null) next = Math.min(next, turnDueAt(state, turn), budgetDueAt(state, turn));
   if (state.connection === "closing") next = Math.min(next, state.closingAt + STOP_MS);
   return Number.isFinite(next) ? next : null;
@@ -31,7 +33,7 @@ function turnDueAt(state: MachineState, turn: Turn): number {
   const { policy } = state;
   if (turn.stop !== null) return turn.stop.at + policy.abortMs + (turn.stopAsked ? STOP_MS : 0);
   if (turn.settleBy !== null) return turn.settleBy;
-  if (state.requests.size > 0) return Number.POSITIVE_INFINITY;
+  if (isWaiting(state)) return Number.POSITIVE_INFINITY;
   if (turn.end !== null) return state.heardAt + policy.graceMs;
   if (isToolAtWork(state)) return Number.POSITIVE_INFINITY;
   return Math.max(state.heardAt, turn.retry?.next ?? 0) + policy.watchdogMs;
@@ -45,6 +47,9 @@ export function expire(state: MachineState, out: MachineOutput[]): void {
     sendCommand(state, out, { command: answer, prompt: null });
     // The agent has only now something to go on with: its silence counts from here.
     state.heardAt = state.at;
+  }
+  for (const { report, deadline } of [...state.held.values()]) {
+    if (deadline <= state.at) onInspected(state, out, { key: report.key, inspection: null });
   }
   showState(state, out);
   const { turn } = state;

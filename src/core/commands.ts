@@ -28,7 +28,7 @@ import {
   REWOUND,
   STAND_IN,
 } from "./machine-state.ts";
-import { relayAnswer, resolvePermission, resolveQuestion } from "./requests.ts";
+import { allowForSession, relayAnswer, resolvePermission, resolveQuestion } from "./requests.ts";
 import { onShell } from "./shell.ts";
 import { withUnheard } from "./unheard.ts";
 
@@ -104,23 +104,19 @@ function onPermissionReply(
 ): void {
   for (const request of state.requests.values()) {
     if (request.type !== "permission" || request.data.permission_id !== command.permission_id) continue;
-    const { reply, message } = command;
-    resolvePermission(state, out, { request, reply, options: ours() });
-    afterAnswer(state, out);
+    const { reply, scope, message } = command;
     const { relay, key } = request;
     if (relay !== undefined) {
-      out.push(relayAnswer(relay, { kind: "permission", reply, ...defined({ message }) }));
-      return;
+      // The session that asked remembers it.
+      resolvePermission(state, out, { request, reply, options: ours() });
+      out.push(relayAnswer(relay, { kind: "permission", reply, ...defined({ scope, message }) }));
+      return afterAnswer(state, out);
     }
-    const isKept = request.isEdit && reply === "always";
-    if (isKept) state.editsAccepted = true;
-    sendIfOpen(state, out, {
-      type: "permission.reply",
-      key,
-      reply: isKept ? "once" : reply,
-      ...defined({ message }),
-    });
-    return;
+    if (reply === "always") allowForSession(state, out, { request, scope });
+    else resolvePermission(state, out, { request, reply, options: ours() });
+    afterAnswer(state, out);
+    const answer = reply === "reject" ? "reject" : "once";
+    return sendIfOpen(state, out, { type: "permission.reply", key, reply: answer, ...defined({ message }) });
   }
 }
 
@@ -198,11 +194,10 @@ function onSet(state: MachineState, out: MachineOutput[], { change, standIn = fa
   if (Object.keys(rest).length > 0) sendIfOpen(state, out, { type: "set", change: rest });
 }
 
-/** Rules that the agent keeps itself are sent to it; others are the machine's. */
+/** The machine decides by rules. An agent that keeps rules itself gets them too, for those that deny. */
 function setRules(state: MachineState, out: MachineOutput[], rules: readonly PermissionRule[]): void {
   if (state.capabilities.permissionRules === true) {
     sendIfOpen(state, out, { type: "set", change: { permission_rules: rules } });
-    return;
   }
   state.policy = { ...state.policy, permissionRules: { ...state.policy.permissionRules, rules } };
 }

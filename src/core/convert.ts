@@ -47,6 +47,7 @@ const ASKED_LINES = 1000;
 const SHOWN_MISREAD = 5;
 
 type Input = Exclude<Recorded, { type: "exit" }>;
+type Line = Exclude<Input, { type: "inspected" }>;
 type Timed<Entry> = Entry & { readonly at: number };
 
 interface Member {
@@ -117,7 +118,7 @@ function collect(state: State, work: () => void): readonly UniversalEvent[] {
   return events;
 }
 
-type NameFinder = (line: Input) => string | null;
+type NameFinder = (line: Line) => string | null;
 
 function take(state: State, recorded: Recorded, name: NameFinder | null): void {
   // Where a recording goes back in time, or has none, the clock stands still.
@@ -127,14 +128,16 @@ function take(state: State, recorded: Recorded, name: NameFinder | null): void {
   }
   const { at } = state;
   if (recorded.type === "exit") return disconnect(state, { ...recorded, at });
-  const input: Timed<Input> = { ...recorded, at };
+  // Keys of requests are unique, so every other session ignores it.
+  if (recorded.type === "inspected") return deliver(state, { session: null, input: { ...recorded, at } });
+  const input: Timed<Line> = { ...recorded, at };
   if (name !== null) takeUnrouted(state, input, name);
   else if (input.type === "unreadable") deliver(state, { session: state.latest, input });
   else takeRouted(state, input);
 }
 
 /** One session: its first lines wait until one of them has its id. */
-function takeUnrouted(state: State, input: Timed<Input>, name: NameFinder): void {
+function takeUnrouted(state: State, input: Timed<Line>, name: NameFinder): void {
   const found = state.latest === null ? name(input) : null;
   if (found !== null) open(state, found);
   deliver(state, { session: state.latest, input });

@@ -1,8 +1,10 @@
 /**
  * What goes into a session's fold and what comes out of it: the whole interface between the pure middle and the edges.
  */
+
+import type { Inspection } from "../permissions/inspection.ts";
 import type { BudgetLimits, BudgetScope, Prices } from "../protocol/budget.ts";
-import type { Command, PermissionReply, Prompt } from "../protocol/commands.ts";
+import type { Command, PermissionAnswer, Prompt } from "../protocol/commands.ts";
 import type { SessionMetadata, UniversalEvent } from "../protocol/events.ts";
 import type { PromptId, TurnId } from "../protocol/ids.ts";
 import type { Placement } from "../protocol/placement.ts";
@@ -11,6 +13,7 @@ import type { AdapterInput, Send } from "./agent-io.ts";
 import type { CopiedItem } from "./copied-history.ts";
 import { noRules, type RulePolicy } from "./permission-rules.ts";
 import type { RelayedEvent } from "./relay.ts";
+import type { PermissionReport } from "./report.ts";
 import type { ShellReport } from "./shell.ts";
 import type { Spent } from "./spent.ts";
 
@@ -19,6 +22,16 @@ export interface Proposal {
   readonly plugin: string;
   readonly reason: string;
   readonly prompt: string;
+}
+
+/** What the edge found out about a permission request. */
+export interface InspectedRequest {
+  /** The key of the request. */
+  readonly key: string;
+  /** Null if the action could not be inspected. No rule allows it then. */
+  readonly inspection: Inspection | null;
+  /** The answer of a plugin; absent if no plugin answered. */
+  readonly plugin?: "allow" | "deny" | undefined;
 }
 
 /**
@@ -51,6 +64,8 @@ export type SessionInput =
       readonly proposals: readonly Proposal[];
       readonly at: number;
     }
+  /** The facts about a permission request, as the result of an `inspect` effect. */
+  | (InspectedRequest & { readonly type: "inspected"; readonly at: number })
   /** Something of ours failed beside the turn (a plugin, the disk): an error event that ends nothing. */
   | {
       readonly type: "notice";
@@ -101,6 +116,8 @@ export type Effect =
   | { readonly type: "shell.stop"; readonly turn_id: TurnId }
   /** A request that was relayed from another session is answered here: the answer is due there. */
   | RelayAnswer
+  /** Parse the command, resolve the paths, ask the plugins; then feed `inspected` (the machine waits 10 s). */
+  | { readonly type: "inspect"; readonly report: PermissionReport }
   /** Ask the plugins whether to go on; feed their answers as `proposals` (in time: the machine waits 2 s). */
   | { readonly type: "settle"; readonly turn_id: TurnId };
 
@@ -109,7 +126,7 @@ export interface RelayAnswer {
   readonly session_id: string;
   readonly request_id: string;
   readonly answer:
-    | { readonly kind: "permission"; readonly reply: PermissionReply; readonly message?: string }
+    | ({ readonly kind: "permission" } & PermissionAnswer)
     /** Null rejects it. */
     | { readonly kind: "question"; readonly answers: readonly (readonly string[])[] | null; readonly message?: string };
 }
@@ -155,6 +172,9 @@ export const noBudgets: Budgets = { prompt: {}, session: {}, day: {}, agent: {},
 
 /** How long a request waits for its answer when the policy names no time. */
 export const DEADLINE_MS = 3_600_000;
+
+/** Maximum time that a permission request is held for its inspection before users are asked about it. */
+export const INSPECT_MS = 10_000;
 
 /** How long plugins have to say whether a turn should go on. */
 export const SETTLE_MS = 2_000;

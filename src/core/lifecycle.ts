@@ -19,7 +19,7 @@ import {
   type Turn,
 } from "./machine-state.ts";
 import type { ErrorReport } from "./report.ts";
-import { dropRequest } from "./requests.ts";
+import { dropRequests } from "./requests.ts";
 import { withUnheard } from "./unheard.ts";
 import { beginTurnUsage } from "./usage.ts";
 
@@ -188,7 +188,11 @@ export function conclude(
     natural: turn.end?.reason === "completed",
     todos: state.todos,
     proposals,
-    waiting: { requests: state.requests.size, queued: state.queue.length, background: state.background.length },
+    waiting: {
+      requests: state.requests.size + state.held.size,
+      queued: state.queue.length,
+      background: state.background.length,
+    },
     elapsedMs: state.at - governor.startedAt,
     spentUsd: usage.turn.cost_usd,
   };
@@ -248,7 +252,7 @@ export interface Stopping {
 /** Stops a turn in order: requests are withdrawn, the agent is asked to stop, and has a bounded time for it. */
 export function stopTurn(state: MachineState, out: MachineOutput[], { turn, reason, error, rule }: Stopping): void {
   turn.stop = { at: state.at, reason, error };
-  for (const request of [...state.requests.values()]) dropRequest(state, out, { request, rule });
+  dropRequests(state, out, rule);
   showState(state, out);
   if (turn.shell !== null) {
     out.push({ type: "shell.stop", turn_id: turn.id });
@@ -303,7 +307,7 @@ export function finishTurn(state: MachineState, out: MachineOutput[], finish: Fi
   if (turn === null) return;
   sayUnsaid(state, out);
   const error = finish.reason === "error" ? failTurn(state, out, { turn, finish }) : finish.error;
-  for (const request of [...state.requests.values()]) dropRequest(state, out, { request, rule: "turn.ended" });
+  dropRequests(state, out, "turn.ended");
   const keepBackground = finish.evidence === "signal" && state.connection === "open";
   for (const item of [...state.ledger.open.values()]) {
     if (!keepBackground || !item.inBackground) failItem(state, out, { item, rule: "turn.ended" });
@@ -351,7 +355,7 @@ export function leaveUnanswered(state: MachineState, out: MachineOutput[], messa
 /** Items and requests that have lost their agent and are in no turn. */
 export function closeLeftovers(state: MachineState, out: MachineOutput[], rule: string): void {
   if (state.turn !== null || state.ended) return;
-  for (const request of [...state.requests.values()]) dropRequest(state, out, { request, rule });
+  dropRequests(state, out, rule);
   for (const item of [...state.ledger.open.values()]) failItem(state, out, { item, rule });
 }
 

@@ -1,4 +1,6 @@
 /** What the turn machine remembers: plain data, so that it can be cloned, compared and explored. */
+
+import type { RememberedScope } from "../permissions/scopes.ts";
 import type { BudgetLimits } from "../protocol/budget.ts";
 import type { Prompt } from "../protocol/commands.ts";
 import type {
@@ -21,7 +23,8 @@ import type { AgentCommand } from "./agent-io.ts";
 import type { Capabilities } from "./capabilities.ts";
 import type { GovernorState } from "./governor.ts";
 import type { Effect, TurnPolicy } from "./input.ts";
-import type { DeltaKind, ItemHead } from "./report.ts";
+import type { Scopes } from "./remembered.ts";
+import type { DeltaKind, ItemHead, PermissionReport } from "./report.ts";
 import { type Books, keepBooks, type Spent } from "./spent.ts";
 import { noTokens } from "./tokens.ts";
 
@@ -91,8 +94,10 @@ export type OpenRequest =
       readonly key: string;
       readonly deadline: number;
       readonly data: Permission;
-      /** An ordinary edit: "always" is the machine's to keep, not the agent's. */
-      readonly isEdit: boolean;
+      /** What "always" can mean. */
+      readonly scopes: Scopes;
+      /** The report, for rules that are decided after the request was shown. */
+      readonly report?: PermissionReport;
       readonly relay?: Relay;
     }
   | {
@@ -102,6 +107,17 @@ export type OpenRequest =
       readonly data: QuestionRequest;
       readonly relay?: Relay;
     };
+
+/** A permission request whose inspection is not finished. Clients do not see it. */
+export interface HeldRequest {
+  readonly report: PermissionReport;
+  /** Users are asked about it then, whether or not it was inspected. */
+  readonly deadline: number;
+  /** The native line that it came with. */
+  readonly line: number | null;
+  /** Whether it came after the agent's word that the turn is over, so that the agent is not done. */
+  readonly afterEnd: boolean;
+}
 
 /** Where a request was asked, when that was in another session: the answer goes there. */
 export interface Relay {
@@ -188,6 +204,8 @@ export interface MachineState {
   heardAt: number;
   /** The line of a recorded host that is being reported; null while the agent's own words are. */
   hostLine: number | null;
+  /** The native line whose reports are being read; null between lines. */
+  line: number | null;
   /** `closing`: we asked for its end and wait to hear of it; prompts wait in the queue until then. */
   connection: "closed" | "opening" | "open" | "closing";
   closingAt: number;
@@ -203,12 +221,14 @@ export interface MachineState {
   titleGiven: boolean;
   turns: number;
   permissions: number;
-  /** A person has allowed ordinary edits for as long as the session is open. */
-  editsAccepted: boolean;
   questions: number;
   turn: Turn | null;
   readonly ledger: Ledger;
   readonly requests: Map<string, OpenRequest>;
+  /** Permission requests that are being inspected, by key. */
+  readonly held: Map<string, HeldRequest>;
+  /** What users have allowed for the rest of the session. */
+  remembered: readonly RememberedScope[];
   /** Requests that were resolved, by key: their native confirmations are absorbed. */
   resolved: Set<string>;
   queue: Prompt[];
@@ -230,6 +250,9 @@ export interface MachineState {
   readonly governor: GovernorState;
 }
 
+/** Whether a request is open, or is about to be shown. */
+export const isWaiting = (state: MachineState): boolean => state.requests.size > 0 || state.held.size > 0;
+
 export const noUsage = (): UsageTotal => ({ tokens: noTokens(), cost_usd: null, priced: "none" });
 
 /** Whose word an event is. */
@@ -238,6 +261,8 @@ export interface EmitOptions {
   readonly source: Source | null;
   readonly synthetic: boolean;
   readonly rule: string | null;
+  /** The native line that it came with, where that is not the current one. */
+  readonly line?: number | null;
 }
 
 /** What the agent said, as it said it. */
@@ -254,7 +279,7 @@ export function emit(state: MachineState, out: MachineOutput[], draft: Draft, op
     source: options.source ?? (state.hostLine === null ? "agent" : "daemon"),
     synthetic: options.synthetic,
     rule: options.rule,
-    line: state.hostLine,
+    line: options.line ?? state.hostLine,
   });
 }
 

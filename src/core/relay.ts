@@ -8,6 +8,7 @@ import { permissionId, questionId } from "../protocol/ids.ts";
 import type { SessionInput } from "./input.ts";
 import { showState } from "./lifecycle.ts";
 import { emit, type MachineOutput, type MachineState, type OpenRequest, ours, type Relay } from "./machine-state.ts";
+import { noScopes } from "./remembered.ts";
 import { resolvePermission, resolveQuestion } from "./requests.ts";
 
 /** What is relayed: the requests of another session, and how they were resolved there. */
@@ -52,7 +53,7 @@ function requestFrom(
     const { data } = event;
     const permission_id = permissionId(state.session, state.permissions);
     const metadata = { ...data.metadata, ...place };
-    return { type: "permission", key, deadline, data: { ...data, permission_id, metadata }, isEdit: false, relay };
+    return { type: "permission", key, deadline, data: { ...data, permission_id, metadata }, scopes: noScopes, relay };
   }
   state.questions += 1;
   const { data } = event;

@@ -65,7 +65,7 @@ export function repetitionOf(
   if (running.deltas === null || event?.type !== "item.delta" || second !== undefined) return null;
   if (output.effects.length > 0 || output.native.length !== 1 || event.cause.rule !== undefined) return null;
   // Output of a tool may resolve a request: then it is not only a delta.
-  if (machine.connection !== "open" || machine.ended || machine.requests.size > 0) return null;
+  if (machine.connection !== "open" || machine.ended || machine.requests.size > 0 || machine.held.size > 0) return null;
   const { item_id, delta } = event.data;
   const said = snapshot.texts.get(item_id);
   const item = machine.ledger.deltaItem;

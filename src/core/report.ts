@@ -3,6 +3,7 @@
  * Items are named by a `key` of the adapter's choice, unique within the session; the machine gives them their ids.
  */
 
+import type { RequestedAction } from "../permissions/inspection.ts";
 import type { PermissionReply } from "../protocol/commands.ts";
 import type {
   BackgroundWork,
@@ -118,12 +119,10 @@ export interface PermissionReport {
   readonly tool: string | null;
   readonly call_id: string | null;
   readonly input: unknown;
-  readonly patterns: readonly string[];
-  /**
-   * The files it would change, where it is an ordinary edit and nothing else. The machine allows it in `acceptEdits`,
-   * and after an "always" for such an edit: the agent is asked to ask every time.
-   */
-  readonly edits?: readonly string[] | undefined;
+  /** The real action, from the tool's input. Rules and remembered answers are matched with it. */
+  readonly requested: RequestedAction;
+  /** Whether Franca itself does it for the agent: then a symlink cannot change between the decision and the action. */
+  readonly byHost?: boolean | undefined;
   readonly metadata?: Readonly<Record<string, unknown>> | undefined;
 }
 

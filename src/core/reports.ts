@@ -3,6 +3,7 @@ import { callIdOf, holdsEnd, isBackground, isTool, isToolAtWork, setBackground }
 import { unreachable } from "./fold.ts";
 import { noteTool } from "./governor.ts";
 import { hashHex } from "./hash.ts";
+import type { InspectedRequest } from "./input.ts";
 import { addDelta, closeItem, isKnown, openItem, stubFor } from "./items.ts";
 import {
   beginTurn,
@@ -13,10 +14,11 @@ import {
   reportError,
   sayUnsaid,
   sendCommand,
+  sendIfOpen,
   settle,
   showState,
 } from "./lifecycle.ts";
-import { asReported, emit, type MachineOutput, type MachineState, made } from "./machine-state.ts";
+import { asReported, emit, isWaiting, type MachineOutput, type MachineState, made } from "./machine-state.ts";
 import type {
   BeginReport,
   CloseReport,
@@ -29,11 +31,13 @@ import type {
 } from "./report.ts";
 import {
   type Answer,
-  askPermission,
   askQuestion,
+  decideHeld,
+  onPermission,
   resolveByTool,
   resolvePermission,
   resolveQuestion,
+  withdrawHeld,
 } from "./requests.ts";
 import { onSession } from "./session-report.ts";
 import { addUsage } from "./usage.ts";
@@ -53,7 +57,7 @@ export function onReport(state: MachineState, out: MachineOutput[], report: Repo
     case "state":
       return onState(state, out, report);
     case "permission":
-      return onRequest(state, out, () => askPermission(state, out, report));
+      return onRequest(state, out, () => onPermission(state, out, report));
     case "question":
       return onRequest(state, out, () => askQuestion(state, out, report));
     case "permission.answered":
@@ -112,7 +116,7 @@ function onDelta(state: MachineState, out: MachineOutput[], report: DeltaReport)
   if (item === null) return;
   // The summary of a compaction is a system item: while it is written, the compaction goes on.
   if (item.head.role !== "system") backToRunning(state, out);
-  if (report.part === "tool_output" && state.requests.size > 0) {
+  if (report.part === "tool_output" && isWaiting(state)) {
     const callId = callIdOf(item.head);
     if (callId !== null) toolWentOn(state, out, { callId, denied: false });
   }
@@ -125,7 +129,7 @@ function onClose(state: MachineState, out: MachineOutput[], report: CloseReport)
   if (!ledger.open.has(report.key)) noteWork(state, out, head);
   const callId = head.kind === "tool_result" ? callIdOf(head) : null;
   // An open request for this tool is resolved before its result is emitted.
-  if (callId !== null && state.requests.size > 0) {
+  if (callId !== null && isWaiting(state)) {
     toolWentOn(state, out, { callId, denied: report.denied === true });
   }
   closeItem(state, out, { report, options: asReported });
@@ -193,7 +197,7 @@ function settleIfReleased(state: MachineState, out: MachineOutput[]): void {
   const { turn } = state;
   if (turn === null || turn.end === null || turn.stop !== null) return;
   // A request that came after the end says that the agent is not done: a person is waited for.
-  if (isToolAtWork(state) || state.requests.size > 0) return;
+  if (isToolAtWork(state) || isWaiting(state)) return;
   settle(state, out, turn);
 }
 
@@ -218,11 +222,30 @@ function onRequest(state: MachineState, out: MachineOutput[], ask: () => Answer 
   if (answer !== null) sendCommand(state, out, { command: answer, prompt: null });
 }
 
+/** The inspection of a held request is finished, or took too long. */
+export function onInspected(state: MachineState, out: MachineOutput[], inspected: InspectedRequest): void {
+  const held = state.held.get(inspected.key);
+  const answer = decideHeld(state, out, inspected);
+  showState(state, out);
+  if (answer !== null) {
+    // The agent waited for this answer: its silence counts from now.
+    state.heardAt = state.at;
+    sendIfOpen(state, out, answer);
+  } else if (held?.afterEnd === false) settleIfGivenUp(state, out);
+}
+
+/** The agent ended its turn while the request was inspected: the tool that waits for users has been given up. */
+function settleIfGivenUp(state: MachineState, out: MachineOutput[]): void {
+  const { turn } = state;
+  if (turn !== null && turn.end !== null && turn.stop === null && !holdsEnd(state)) settle(state, out, turn);
+}
+
 function onAnswered(
   state: MachineState,
   out: MachineOutput[],
   report: Extract<Report, { type: "permission.answered" | "question.answered" }>,
 ): void {
+  if (withdrawHeld(state, report.key)) return;
   const request = state.requests.get(report.key);
   if (request === undefined) return;
   const options = asReported;

@@ -4,6 +4,7 @@ import { addOpen } from "./background.ts";
 import { recallBudget } from "./budget-limits.ts";
 import { defined } from "./defined.ts";
 import { type MachineState, newTurn, type OpenItem } from "./machine-state.ts";
+import { noScopes } from "./remembered.ts";
 import type { Snapshot } from "./snapshot.ts";
 import { unheardIn } from "./unheard.ts";
 
@@ -28,6 +29,7 @@ export function resumeMachine(state: MachineState, snapshot: Snapshot): void {
   Object.assign(state.books, snapshot.books);
   recallBudget(state);
   state.governor.stopped = !snapshot.continuing;
+  state.remembered = snapshot.remembered;
   recall(state, snapshot);
   for (const item of snapshot.items.values()) if (item.status === "in_progress") reopen(state, snapshot, item);
   for (const data of snapshot.permissions.values()) {
@@ -36,7 +38,7 @@ export function resumeMachine(state: MachineState, snapshot: Snapshot): void {
       key: data.permission_id,
       deadline: 0,
       data,
-      isEdit: false,
+      scopes: noScopes,
     });
   }
   for (const data of snapshot.questions.values()) {

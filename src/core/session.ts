@@ -4,9 +4,10 @@ import { readId, type SessionId } from "../protocol/ids.ts";
 import type { Adapter } from "./adapter.ts";
 import type { AdapterInput, AgentCommand, Send } from "./agent-io.ts";
 import { findRequest } from "./commands.ts";
+import { defined } from "./defined.ts";
 import { unreachable } from "./fold.ts";
 import { HOST_CALL } from "./host-call.ts";
-import type { Effect, NativeRecord, SessionInput, SessionOutput, TurnPolicy } from "./input.ts";
+import type { Effect, InspectedRequest, NativeRecord, SessionInput, SessionOutput, TurnPolicy } from "./input.ts";
 import type { LineSpan } from "./line-template.ts";
 import type { Drafted, MachineState } from "./machine-state.ts";
 import { type RepeatedDelta, type Repetition, repeat, repetitionOf, settleTexts } from "./repeat.ts";
@@ -139,6 +140,10 @@ function stepSession(state: State, input: SessionInput): SessionOutput {
       hear(state, work, input);
       say(state, work, input);
       break;
+    case "inspected":
+      recordInspection(state, work, input);
+      say(state, work, input);
+      break;
     case "clock":
     case "opened":
     case "command":
@@ -159,13 +164,18 @@ function stepSession(state: State, input: SessionInput): SessionOutput {
   return work;
 }
 
+/** Stores an inspection with the native lines, so that a replay of them decides as the live session did. */
+function recordInspection(state: State, work: Work, { key, inspection, plugin }: InspectedRequest): void {
+  record(state, work, { from: "process", native: { inspected: defined({ key, inspection, plugin }) } });
+}
+
 /** The adapter hears it, and the machine hears the adapter. Only what the agent itself said is a sign of life. */
 function hear(state: State, work: Work, input: AdapterInput<unknown>): void {
   const said = state.running.step(input);
   const reports = isReports(said) ? said : withoutSends(state, work, said);
   const alive = input.type === "line" || input.type === "response";
   const host = input.type === "line" && input.from === "host" ? work.line : null;
-  if (alive || reports.length > 0) say(state, work, { type: "heard", reports, at: input.at, host });
+  if (alive || reports.length > 0) say(state, work, { type: "heard", reports, at: input.at, line: work.line, host });
 }
 
 /** What the adapter wants sent is sent; the rest are reports. */

@@ -24,3 +24,15 @@ export function shellWords(line: string): string[] {
   if (word !== null) words.push(word);
   return words;
 }
+
+/** The command line of a list of words, quoted so that a shell reads the same words. */
+export const joinWords = (words: readonly string[]): string => words.map(quoted).join(" ");
+
+const quoted = (word: string): string => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`);
+
+/** The script inside a shell wrapper (`["/bin/bash", "-lc", "…"]`), or null. */
+export function wrappedScript(words: readonly string[]): string | null {
+  const [shell = "", flags = "", script] = words;
+  const isWrapper = words.length === 3 && /(^|\/)(ba|z|da|k)?sh$/.test(shell) && /^-l?c$/.test(flags);
+  return isWrapper && script !== undefined ? script : null;
+}

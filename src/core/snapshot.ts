@@ -2,6 +2,8 @@
  * A session as it stands: what a late joiner needs, and what a session is rebuilt from after a restart.
  * A fold over its events, bounded in size whatever the session's length.
  */
+
+import type { RememberedScope } from "../permissions/scopes.ts";
 import type {
   EndReason,
   MessagePlace,
@@ -23,6 +25,7 @@ import { withText } from "./content.ts";
 import { defined } from "./defined.ts";
 import type { Fold } from "./fold.ts";
 import { noUsage, STAND_IN } from "./machine-state.ts";
+import { remember, rememberedIn } from "./remembered.ts";
 import { sizeOf } from "./size.ts";
 import { type Books, keepBooks, startBooks } from "./spent.ts";
 import { timeOf } from "./time-text.ts";
@@ -69,6 +72,8 @@ export interface Snapshot {
   readonly texts: Map<ItemId, { text: string; part: "text" | "reasoning" | "tool_output" }>;
   readonly permissions: Map<string, Permission>;
   readonly questions: Map<string, QuestionRequest>;
+  /** What users have allowed for the rest of the session. */
+  remembered: readonly RememberedScope[];
   queue: readonly QueuedPrompt[];
   todos: readonly Todo[];
   usage: UsageTotal;
@@ -113,6 +118,7 @@ export const emptySnapshot = (): Snapshot => ({
   texts: new Map(),
   permissions: new Map(),
   questions: new Map(),
+  remembered: [],
   queue: [],
   todos: [],
   usage: noUsage(),
@@ -251,6 +257,7 @@ function applyRequest(
       return;
     case "permission.resolved":
       state.permissions.delete(event.data.permission_id);
+      state.remembered = remember(state.remembered, rememberedIn(event.data));
       return;
     case "question.requested":
       state.questionCount += 1;

@@ -29,7 +29,7 @@ import {
 import { emit, type MachineOutput, type MachineState, made, ours } from "./machine-state.ts";
 import { onRelayed } from "./relay.ts";
 import type { Report } from "./report.ts";
-import { onReport } from "./reports.ts";
+import { onInspected, onReport } from "./reports.ts";
 import { onShellReport } from "./shell.ts";
 import { type Books, nothingSpent, startBooks } from "./spent.ts";
 import { startUsage } from "./usage.ts";
@@ -60,6 +60,7 @@ export type MachineInput =
           | "disconnected"
           | "restarted"
           | "proposals"
+          | "inspected"
           | "notice"
           | "spent"
           | "placed"
@@ -70,9 +71,17 @@ export type MachineInput =
           | "shell.ended";
       }
     >
-  /** All that one native line gave; none when it was ignored, which is still a sign of life. */
-  /** `host`: the line of a recorded host that led to the reports. */
-  | { readonly type: "heard"; readonly reports: readonly Report[]; readonly at: number; readonly host?: number | null }
+  /**
+   * All that one native line gave; none when it was ignored, which is still a sign of life. `line`: its number;
+   * `host`: the line of a recorded host that led to the reports.
+   */
+  | {
+      readonly type: "heard";
+      readonly reports: readonly Report[];
+      readonly at: number;
+      readonly line?: number | null;
+      readonly host?: number | null;
+    }
   | { readonly type: "connected"; readonly folder: FolderFacts | null; readonly at: number };
 
 export function startMachine({
@@ -92,6 +101,7 @@ export function startMachine({
     aheadMs: 0,
     heardAt: 0,
     hostLine: null,
+    line: null,
     connection: connected ? "open" : "closed",
     closingAt: 0,
     goesByItself: false,
@@ -107,11 +117,12 @@ export function startMachine({
     ]),
     turns: 0,
     permissions: 0,
-    editsAccepted: false,
     questions: 0,
     turn: null,
     ledger: startLedger(),
     requests: new Map(),
+    held: new Map(),
+    remembered: [],
     resolved: new Set(),
     queue: [],
     announced: new Set(),
@@ -155,6 +166,9 @@ export function stepMachine(state: MachineState, input: MachineInput): readonly 
       break;
     case "proposals":
       onProposals(state, out, input);
+      break;
+    case "inspected":
+      if (!state.ended) onInspected(state, out, input);
       break;
     case "notice":
       onNotice(state, out, input);
@@ -213,9 +227,10 @@ function onPlaced(state: MachineState, out: MachineOutput[], placement: Placemen
 function onHeard(
   state: MachineState,
   out: MachineOutput[],
-  { reports, host = null }: Extract<MachineInput, { type: "heard" }>,
+  { reports, line = null, host = null }: Extract<MachineInput, { type: "heard" }>,
 ): void {
   state.heardAt = state.at;
+  state.line = line;
   // In a recording the next process needs no announcement: it is there when it speaks.
   if (state.recorded && state.connection === "closed") state.connection = "open";
   for (const report of reports) {
@@ -225,6 +240,7 @@ function onHeard(
     checkBudget(state, out, report);
   }
   state.hostLine = null;
+  state.line = null;
 }
 
 function onOpened(

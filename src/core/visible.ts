@@ -12,3 +12,6 @@ function written(character: string): string {
   if (code <= 0xff) return `\\x${hex.padStart(2, "0")}`;
   return code <= 0xffff ? `\\u${hex.padStart(4, "0")}` : `\\u{${hex}}`;
 }
+
+/** On one line, with line breaks as visible as the rest: a field cannot pass for the next one. */
+export const labelled = (text: string): string => visible(text).replaceAll("\n", "\\n");

@@ -3,7 +3,7 @@
  * ours `{t, from, line}`, `{t, dir, msg}`, `{t, event}`, `{process}`, an HTTP log, our API's native lines, or the
  * agent's own lines as it printed them.
  */
-import { isNumber, isOneOf, isShape, isString, type Shape } from "./shape.ts";
+import { fields, isBoolean, isListOf, isNumber, isOneOf, isShape, isString, nullable, type Shape } from "./shape.ts";
 
 export interface RecordedExit {
   readonly code: number | null;
@@ -14,7 +14,32 @@ export interface RecordedExit {
 export type Recorded =
   | { readonly type: "line"; readonly from: "agent" | "host"; readonly line: unknown; readonly at: number | null }
   | { readonly type: "unreadable"; readonly text: string; readonly error: string; readonly at: number | null }
-  | { readonly type: "exit"; readonly exit: RecordedExit; readonly at: number | null };
+  | { readonly type: "exit"; readonly exit: RecordedExit; readonly at: number | null }
+  | (RecordedInspection & { readonly type: "inspected"; readonly at: number | null });
+
+/** What a session found out about a permission request before it decided. */
+export interface RecordedInspection {
+  readonly key: string;
+  /** Null if there is none, or if it has another shape. */
+  readonly inspection: InspectionShape | null;
+  readonly plugin?: "allow" | "deny" | undefined;
+}
+
+interface InspectionShape {
+  readonly commands: readonly {
+    readonly text: string;
+    readonly spellings: readonly string[];
+    readonly runsText: boolean;
+  }[];
+  readonly paths: readonly {
+    readonly written: string;
+    readonly path: string;
+    readonly inside: boolean;
+    readonly access: "read" | "write" | "unknown";
+    readonly runsCode: boolean;
+  }[];
+  readonly opaque: string | null;
+}
 
 const EXCERPT = 160;
 
@@ -52,8 +77,30 @@ export function recordedFrom(value: unknown): Recorded {
 const speakers = { client: "host", server: "agent", process: "process" } as const;
 
 function said(from: "agent" | "host" | "process", line: unknown, at: number | null): Recorded {
-  return from === "process" ? { type: "exit", exit: exitOf(line), at } : { type: "line", from, line, at };
+  if (from !== "process") return { type: "line", from, line, at };
+  if (isShape(line) && isShape(line.inspected) && isString(line.inspected.key)) {
+    return { type: "inspected", ...inspectionOf(line.inspected.key, line.inspected), at };
+  }
+  return { type: "exit", exit: exitOf(line), at };
 }
+
+function inspectionOf(key: string, { inspection, plugin }: Shape): RecordedInspection {
+  const answer = isAnswer(plugin) ? { plugin } : {};
+  return { key, inspection: isInspection(inspection) ? inspection : null, ...answer };
+}
+
+const isAnswer = (value: unknown): value is "allow" | "deny" => value === "allow" || value === "deny";
+
+const isCommand = fields({ text: isString, spellings: isListOf(isString), runsText: isBoolean });
+const isPath = fields({
+  written: isString,
+  path: isString,
+  inside: isBoolean,
+  access: isOneOf(["read", "write", "unknown"]),
+  runsCode: isBoolean,
+});
+const checksInspection = fields({ commands: isListOf(isCommand), paths: isListOf(isPath), opaque: nullable(isString) });
+const isInspection = (value: unknown): value is InspectionShape => checksInspection(value);
 
 /** `{exit: {code, signal}}` as we write it, `{exit: code, signal}` as others do. */
 function exitOf(value: unknown): RecordedExit {

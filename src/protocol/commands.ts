@@ -69,6 +69,15 @@ export type AskWord = Ask["word"];
 
 export type PermissionReply = "once" | "always" | "reject";
 
+/** An answer to a permission request. */
+export interface PermissionAnswer {
+  readonly reply: PermissionReply;
+  /** With `always`: one of the request's broader scopes. Without it, `always` is the exact action. */
+  readonly scope?: string;
+  /** With `reject`: why, for the agent. */
+  readonly message?: string;
+}
+
 /** What may be changed on a living session. */
 export interface SessionChange {
   readonly title?: string;
@@ -90,12 +99,7 @@ export interface AgentSettings {
 
 export type Command =
   | { readonly type: "prompt"; readonly prompt: Prompt; readonly delivery: "queue" | "steer" }
-  | {
-      readonly type: "permission.reply";
-      readonly permission_id: PermissionId;
-      readonly reply: PermissionReply;
-      readonly message?: string;
-    }
+  | ({ readonly type: "permission.reply"; readonly permission_id: PermissionId } & PermissionAnswer)
   | {
       readonly type: "question.reply";
       readonly question_id: QuestionId;

@@ -137,6 +137,14 @@ export type TurnEnd = z.infer<typeof TurnEnd>;
 export const PermissionStatus = z.enum(["requested", "accept", "accept_for_session", "reject"]);
 export type PermissionStatus = z.infer<typeof PermissionStatus>;
 
+/** What a session remembers of an `always`. `prefix`: with any further arguments; `below`: the files of a folder. */
+export const RememberedScope = z.object({
+  permission: z.string(),
+  match: z.enum(["exact", "prefix", "below"]),
+  pattern: z.string(),
+  directory: z.string().optional(),
+});
+
 export const Permission = z.object({
   permission_id: PermissionId,
   action: z.string(),
@@ -145,7 +153,16 @@ export const Permission = z.object({
     tool: z.string().nullable(),
     call_id: z.string().nullable(),
     input: z.unknown(),
+    /** What an `always` without a scope allows: exactly this command, these files, this address or this tool. */
     patterns: z.array(z.string()).readonly(),
+    /** The action cannot be remembered: `always` allows it only this time. */
+    every_time: z.boolean().optional(),
+    /** Broader patterns that an `always` may name as its scope. Events of older versions have none. */
+    scopes: z.array(z.string()).readonly().optional(),
+    /** The broader pattern that the user chose with `always`. */
+    scope: z.string().optional(),
+    /** What the session remembers of an `always`. Broader scopes can need several. */
+    remembered: z.array(RememberedScope).readonly().optional(),
     /** When it is rejected if nobody answers; null when it was decided at once. */
     deadline: Time.nullable(),
   }),

@@ -142,6 +142,7 @@ export const AbortSession = z.strictObject({
 });
 export const ReplyPermission = z.strictObject({
   reply: z.enum(["once", "always", "reject"]),
+  scope: z.string().optional(),
   message: z.string().optional(),
 });
 export const ReplyQuestion = z.strictObject({ answers: z.array(z.array(z.string())) });

@@ -2,6 +2,7 @@
 import type { Adapter } from "../core/adapter.ts";
 import type { InProcessAgent } from "../core/in-process.ts";
 import type { Proposal, TurnPolicy } from "../core/input.ts";
+import type { PermissionReport } from "../core/report.ts";
 import type { Snapshot } from "../core/snapshot.ts";
 import type { BudgetConfig } from "../protocol/budget.ts";
 import type { SessionId, TurnId } from "../protocol/ids.ts";
@@ -55,6 +56,8 @@ export interface RuntimeOptions {
   readonly defaultAgent?: () => string | null;
   /** Called when a turn is about to settle; with it, sessions have `askPlugins` in their policy. */
   readonly settle?: (settlement: Settlement) => Promise<readonly Proposal[]>;
+  /** Called for each permission request before clients see it: the answer of the plugins, if they have one. */
+  readonly askPlugins?: (request: PluginRequest) => Promise<"allow" | "deny" | undefined>;
   /** A session was deleted: whatever else is stored for it can be deleted too. */
   readonly onDeleted?: (session: SessionId) => Promise<void>;
   /** Folders that the user's config file trusts. */
@@ -96,6 +99,11 @@ export interface PostgresStore {
   /** So many sessions may be open here before no more are placed here. */
   readonly maxSessions?: number;
   readonly leaseMs?: number;
+}
+
+export interface PluginRequest {
+  readonly session: SessionId;
+  readonly report: PermissionReport;
 }
 
 export interface Settlement {

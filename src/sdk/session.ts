@@ -49,7 +49,7 @@ export interface Session {
   readonly replyPermission: (
     permissionId: string,
     reply: PermissionReply,
-    options?: { readonly message?: string },
+    options?: { readonly scope?: string; readonly message?: string },
   ) => Promise<void>;
   readonly replyQuestion: (questionId: string, answers: readonly (readonly string[])[]) => Promise<void>;
   readonly rejectQuestion: (questionId: string, options?: { readonly message?: string }) => Promise<void>;

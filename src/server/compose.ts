@@ -124,7 +124,7 @@ export async function openRuntime(options: OpenRuntime): Promise<Sessions> {
       }),
     },
 
-    ...defined({ settle: plugged?.settle }),
+    ...defined({ settle: plugged?.settle, askPlugins: plugged?.askPlugins }),
     defaultAgent: () => options.defaultAgent ?? (store === "memory" ? null : rememberedAgent(data)),
     async onDeleted(session) {
       await removeOutputs({ outputs, session });

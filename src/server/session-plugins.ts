@@ -4,12 +4,12 @@ import type { OpenCodeOptions } from "../projections/opencode/index.ts";
 import { Action } from "../protocol/tokens.ts";
 import type { Background } from "../runtime/background.ts";
 import type { Logger } from "../runtime/logger.ts";
-import type { Settlement } from "../runtime/options.ts";
+import type { PluginRequest, Settlement } from "../runtime/options.ts";
 import type { PluginEntry, PluginFailure, Plugins } from "../runtime/plugins/plugins.ts";
 import type { Sessions } from "../runtime/session/contract.ts";
 import type { Grant } from "./credentials/credential.ts";
 import type { Credentials } from "./credentials/store.ts";
-import { askToSettle, sendToPlugins } from "./plugin-events.ts";
+import { askAboutPermission, askToSettle, sendToPlugins } from "./plugin-events.ts";
 import { hooksOfSurface, needsPlaces } from "./plugin-hooks.ts";
 import { openPlaces, type Places } from "./plugin-places.ts";
 
@@ -17,6 +17,7 @@ export interface Plugged {
   /** The hooks that the builtin agent runs. */
   readonly hooks: Pick<Plugins, "has" | "trigger">;
   readonly settle: (settlement: Settlement) => Promise<readonly Proposal[]>;
+  readonly askPlugins: (request: PluginRequest) => Promise<"allow" | "deny" | undefined>;
   /** The same sessions, with plugins following them until they are closed. */
   readonly follow: (sessions: Sessions) => Sessions;
 }
@@ -60,6 +61,7 @@ export async function openPlugged(options: OpenPlugged): Promise<Plugged> {
   return {
     hooks: hooksOfSurface(plugins, places),
     settle: (settlement) => askToSettle({ plugins, places }, settlement),
+    askPlugins: (request) => askAboutPermission({ plugins, places }, request),
     follow(sessions) {
       reporting.sessions = sessions;
       const stopped = new AbortController();

@@ -98,41 +98,17 @@ describe("commands", () => {
     );
   });
 
-  test("an answer repeats the input; always adds the rules the CLI suggests, for the session only", () => {
+  test("an answer repeats the input, and never returns the rules that the CLI suggests", () => {
     const { hear, command, sent, last } = driven().prompt("Go");
     hear(
       init,
       toolUse,
       canUse({ suggestions: [rule, { type: "setMode", mode: "acceptEdits", destination: "session" }] }),
     );
-    const { permission_id } = last("permission.requested").data;
+    const { permission_id, metadata } = last("permission.requested").data;
+    expect(metadata).toMatchObject({ patterns: ["ls"], input: { command: "ls" } });
     command({ type: "permission.reply", permission_id, reply: "always" });
-    expect(sent.at(-1)).toEqual(
-      answer({
-        behavior: "allow",
-        updatedInput: { command: "ls" },
-        updatedPermissions: [{ ...rule, destination: "session" }],
-      }),
-    );
-  });
-
-  test("where the CLI suggests no rule, always means the tool", () => {
-    const { hear, command, sent, last } = driven().prompt("Go");
-    hear(init, toolUse, canUse({ suggestions: [] }));
-    command({
-      type: "permission.reply",
-      permission_id: last("permission.requested").data.permission_id,
-      reply: "always",
-    });
-    expect(sent.at(-1)).toMatchObject({
-      response: {
-        response: {
-          updatedPermissions: [
-            { type: "addRules", rules: [{ toolName: "Bash" }], behavior: "allow", destination: "session" },
-          ],
-        },
-      },
-    });
+    expect(sent.at(-1)).toEqual(answer({ behavior: "allow", updatedInput: { command: "ls" } }));
   });
 
   test("a rejection with a message is for the model; one without ends the turn", () => {

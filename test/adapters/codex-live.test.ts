@@ -233,17 +233,15 @@ const permissions = { fileSystem: { write: ["/etc"] }, network: null };
 
 describe("requests of Codex's", () => {
   const once = { type: "permission.reply", reply: "once" } as const;
-  const always = { type: "permission.reply", reply: "always" } as const;
   const reject = { type: "permission.reply", reply: "reject", message: "not now" } as const;
   const abort = { type: "abort" } as const;
   test.each([
     ["item/commandExecution/requestApproval", command, once, { decision: "accept" }],
-    ["item/commandExecution/requestApproval", command, always, { decision: "acceptForSession" }],
     ["item/commandExecution/requestApproval", command, reject, { decision: "decline" }],
     ["item/commandExecution/requestApproval", command, abort, { decision: "cancel" }],
     ["item/fileChange/requestApproval", { ...here, itemId: "c1" }, once, { decision: "accept" }],
     ["item/fileChange/requestApproval", { ...here, itemId: "c1" }, abort, { decision: "cancel" }],
-    ["execCommandApproval", { ...legacy, command: ["ls"], cwd: "/" }, always, { decision: "approved_for_session" }],
+    ["execCommandApproval", { ...legacy, command: ["ls"], cwd: "/" }, once, { decision: "approved" }],
     ["applyPatchApproval", { ...legacy, fileChanges: { "/a": {} } }, reject, { decision: "denied" }],
     ["applyPatchApproval", { ...legacy, fileChanges: { "/a": {} } }, abort, { decision: "abort" }],
     [
@@ -251,12 +249,6 @@ describe("requests of Codex's", () => {
       { ...here, itemId: "c1", cwd: "/", permissions },
       once,
       { permissions, scope: "turn" },
-    ],
-    [
-      "item/permissions/requestApproval",
-      { ...here, itemId: "c1", cwd: "/", permissions },
-      always,
-      { permissions, scope: "session" },
     ],
     ["item/permissions/requestApproval", { ...here, itemId: "c1", cwd: "/", permissions }, reject, { permissions: {} }],
     [
@@ -287,8 +279,8 @@ describe("requests of Codex's", () => {
     [
       "mcpServer/elicitation/request",
       { ...elicit, requestedSchema: {}, _meta: { persist: ["session", "always"] } },
-      always,
-      { action: "accept", content: {}, _meta: { persist: "session" } },
+      once,
+      { action: "accept", content: {} },
     ],
     [
       "mcpServer/elicitation/request",
@@ -313,12 +305,20 @@ describe("requests of Codex's", () => {
     const agent = live();
     agent.turn("turn-1");
     agent.hears({ id: 0, method: "item/commandExecution/requestApproval", params: command });
-    expect(agent.reports.at(-1)).toMatchObject({ action: "shell", call_id: "c1", patterns: ["rm x"] });
+    expect(agent.reports.at(-1)).toMatchObject({
+      action: "shell",
+      call_id: "c1",
+      requested: { kind: "command", command: "rm x" },
+    });
     const change = { path: "/workspace/a", kind: { type: "add" }, diff: "x\n" };
     const item = { type: "fileChange", id: "c2", status: "inProgress", changes: [change] };
     agent.hears({ method: "item/started", params: { ...here, item } });
     agent.hears({ id: 1, method: "item/fileChange/requestApproval", params: { ...here, itemId: "c2" } });
-    expect(agent.reports.at(-1)).toMatchObject({ action: "apply_patch", call_id: "c2", patterns: ["/workspace/a"] });
+    expect(agent.reports.at(-1)).toMatchObject({
+      action: "apply_patch",
+      call_id: "c2",
+      requested: { kind: "paths", access: "write", paths: ["/workspace/a"] },
+    });
   });
 
   test("what Codex drops is rejected, and an answer after that is not sent", () => {

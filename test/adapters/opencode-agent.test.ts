@@ -1,6 +1,5 @@
 /** OpenCode as it is driven: which requests go out, and what its events and answers come to. */
 import { describe, expect, test } from "vitest";
-import { permissionRules } from "../../src/adapters/opencode/encode.ts";
 import { opencode } from "../../src/adapters/opencode/index.ts";
 import type { LaunchOptions } from "../../src/core/launch.ts";
 import { sharingKey } from "../../src/runtime/agent/connection/shared.ts";
@@ -57,16 +56,34 @@ describe("getting a session", () => {
     expect(requests(live).map((request) => request.body)).toEqual([body]);
   });
 
-  test("acceptEdits allows edits, and asks for files that run code after that: the last rule wins", () => {
+  test("in acceptEdits it asks about every edit, and the turn machine answers by the real path", () => {
     const live = liveSession(opencode);
     live.prompt("hello");
     live.connect({ permission_mode: "acceptEdits" });
-    const [request] = requests(live);
-    const [first, ...rest] = permissionRules("acceptEdits");
-    expect(request?.body).toEqual({ permission: [first, ...rest] });
-    expect(first).toEqual({ permission: "edit", pattern: "*", action: "allow" });
-    expect(rest).toContainEqual({ permission: "edit", pattern: "*/.git/*", action: "ask" });
-    expect(new Set(rest.map(({ permission, action }) => `${permission} ${action}`))).toEqual(new Set(["edit ask"]));
+    expect(requests(live)[0]?.body).toEqual({ permission: [{ permission: "edit", pattern: "*", action: "ask" }] });
+  });
+
+  test("rules that deny are passed on, and what rules allow is asked about", () => {
+    const live = liveSession(opencode);
+    live.prompt("hello");
+    const rule = (permission: string, pattern: string, action: "allow" | "ask" | "deny") => ({
+      permission,
+      pattern,
+      action,
+    });
+    live.connect({
+      permission_rules: [rule("*", "*", "allow"), rule("bash", "git *", "allow"), rule("bash", "touch *", "deny")],
+    });
+    expect(requests(live)[0]?.body).toEqual({
+      permission: [
+        rule("*", "*", "allow"),
+        rule("bash", "*", "ask"),
+        rule("edit", "*", "ask"),
+        rule("external_directory", "*", "ask"),
+        rule("bash", "git *", "ask"),
+        rule("bash", "touch *", "deny"),
+      ],
+    });
   });
 
   test("a resumed session is looked up, and gets the rules it lacks", () => {

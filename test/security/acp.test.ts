@@ -80,7 +80,7 @@ test("a link to a file that runs code is asked for by its real name, also after 
   const hook = join(acp.work, ".husky/pre-commit");
   symlinkSync(hook, join(acp.work, "docs/notes.md"));
   const { asked } = await play(acp, id, { steps: [`edit ${acp.work}/docs/notes.md evil`] });
-  expect(asked).toEqual([`edit ${acp.work}/docs/notes.md`, `edit ${hook}`]);
+  expect(asked).toEqual([`edit ${hook}`, `edit ${hook}`]);
 });
 
 test("accepted edits are not asked about, but files that run code are", async () => {

@@ -3,10 +3,11 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { pages } from "../../src/cli/asking.ts";
+import { allowedFromNowOn } from "../../src/core/approval-words.ts";
 import { replay } from "../../src/core/fold.ts";
 import { markdownFold } from "../../src/projections/markdown/project.ts";
 import { takopiFold } from "../../src/projections/takopi/project.ts";
-import { allowedFromNowOn, approvalLines, paintFor, textProjection } from "../../src/projections/text/index.ts";
+import { approvalLines, paintFor, textProjection } from "../../src/projections/text/index.ts";
 import { type Permission, UniversalEvent } from "../../src/protocol/events.ts";
 import { permissionId, sessionId } from "../../src/protocol/ids.ts";
 import { program, startDaemon, testEnvironment } from "../support/daemon.ts";
@@ -33,8 +34,8 @@ const permission = ({ action = "bash", tool = action, input, patterns = [], more
 const shown = (asked: Asked, { color = false } = {}): string =>
   approvalLines({ permission: permission(asked), directory: "/workspace" }, paintFor({ color })).join("\n");
 
-const always = (action: string, rules: unknown, patterns: readonly string[] = []): string =>
-  allowedFromNowOn(permission({ action, input: {}, patterns, more: { always: rules } }));
+const always = (action: string, patterns: readonly string[], scope?: string): string =>
+  allowedFromNowOn(permission({ action, input: {}, patterns }), scope);
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
 const OBEYED = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]/u;
@@ -72,7 +73,7 @@ describe("before it is approved", () => {
       "$ rm -rf ~",
       "the agent says: List files\\nin /tmp\\nalways: nothing",
       "in /workspace",
-      "always: what the agent takes it for; it asks for `bash`",
+      "always: nothing more than this time",
     ]);
   });
 
@@ -133,24 +134,26 @@ describe("before it is approved", () => {
 
 describe("always", () => {
   test.each([
-    ["edit", [{ action: "edit", pattern: "*" }], "every edit, in this session"],
-    ["bash", [{ action: "bash", pattern: "npm test *" }], "commands matching `npm test *`, in this session"],
-    ["bash", [{ action: "Bash", pattern: "npm test:*" }], "commands matching `npm test:*`, in this session"],
-    ["edit", [{ action: "Write", pattern: "*" }], "every use of Write, in this session"],
-    ["shell", [{ action: "shell", pattern: "rm *", exact: true }], "exactly the command `rm *`, in this session"],
+    ["bash", ["npm test"], "exactly the command `npm test`, in this session"],
+    ["shell", ["rm *"], "exactly the command `rm *`, in this session"],
+    ["edit", ["/w/a.ts"], "edits of `/w/a.ts`, in this session"],
+    ["mcp__birds__add", ["mcp__birds__add"], "every use of `mcp__birds__add`, in this session"],
     ["bash", [], "nothing more than this time"],
-    [
-      "bash",
-      ["touch *"],
-      "commands matching `touch *`, in every session of this project, until its OpenCode server stops",
-    ],
-  ])("%s %j", (action, rules, words) => {
-    expect(always(action, rules)).toBe(words);
+  ])("%s %j", (action, patterns, words) => {
+    expect(always(action, patterns)).toBe(words);
   });
 
-  test("a rule cannot hide what it allows", () => {
-    expect(always("bash", [{ action: "bash", pattern: "*\u202e\u001b[2K\nls" }])).toBe(
-      "commands matching `*\\u202e\\x1b[2K\\nls`, in this session",
+  test("a broader scope is shown as a pattern, in full", () => {
+    expect(always("bash", ["git log -1"], "git log *")).toBe("commands matching `git log *`, in this session");
+    const more = { scopes: ["git log *"] };
+    expect(shown({ input: { command: "git log -1" }, patterns: ["git log -1"], more })).toContain(
+      "or always: commands matching `git log *`, in this session",
+    );
+  });
+
+  test("a command cannot hide what is allowed", () => {
+    expect(always("bash", ["*\u202e\u001b[2K\nls"])).toBe(
+      "exactly the command `*\\u202e\\x1b[2K\\nls`, in this session",
     );
   });
 });
@@ -236,7 +239,7 @@ describeNeeding("in a terminal", { missing: hasTmux() ? null : "tmux is not inst
     const next = await terminal.shows(/Allow edit\?[\s\S]*Always:/);
     expect(next).toMatch(/✓ Bash rm -rf ~\\x1b\[2K\\x1b\[1G\\u202els · Run the tests/);
     expect(next).toMatch(/^ # Changes$[\s\S]*^\+- All tests pass\.$/m);
-    expect(next).toContain("Always: edits of `CHANGELOG.md`, in this session");
+    expect(next).toMatch(/Always: edits of `\S*CHANGELOG\.md`/);
     terminal.keep("edit");
   });
 

@@ -69,12 +69,6 @@ describe("a person is asked", () => {
     expect(live.of("permission.requested")).toHaveLength(1);
   });
 
-  test("for an edit that the CLI itself would ask about in acceptEdits", () => {
-    const live = opened("acceptEdits");
-    live.hear(asks("R1", "/workspace/a.ts", []));
-    expect(answerTo(live, "R1")).toBeNull();
-  });
-
   test("in a folder that is not trusted, where a link may lead anywhere", () => {
     const live = opened("acceptEdits", { ...trusted, trusted: false });
     live.hear(asks("R1", "/workspace/a.ts"));
@@ -88,14 +82,20 @@ describe("a person is asked", () => {
   });
 });
 
-test("always for an edit is Franca's to keep: the next ordinary edit is allowed, a hook is still asked for", () => {
+test("what the CLI offers does not count: only the real path does", () => {
+  const live = opened("acceptEdits");
+  live.hear(asks("R1", "/workspace/a.ts", []), asks("R2", "/workspace/.git/hooks/pre-commit", [acceptEdits]));
+  expect([answerTo(live, "R1"), answerTo(live, "R2")]).toEqual(["allow", null]);
+});
+
+test("always for an edit is Franca's to keep, and is only the same file", () => {
   const live = opened("default");
   live.hear(asks("R1", "/workspace/a.ts"));
   const [request] = live.of("permission.requested");
-  expect(request?.data.metadata.always).toEqual([{ action: "edit", pattern: "*" }]);
+  expect(request?.data.metadata.patterns).toEqual(["/workspace/a.ts"]);
   const permission_id = request?.data.permission_id;
   if (permission_id !== undefined) live.command({ type: "permission.reply", permission_id, reply: "always" });
   expect(JSON.stringify(live.effects)).not.toContain("updatedPermissions");
-  live.hear(asks("R2", "/workspace/b.ts"), asks("R3", "/workspace/.husky/pre-push"));
-  expect([answerTo(live, "R1"), answerTo(live, "R2"), answerTo(live, "R3")]).toEqual(["allow", "allow", null]);
+  live.hear(asks("R2", "/workspace/a.ts"), asks("R3", "/workspace/b.ts"), asks("R4", "/workspace/.husky/pre-push"));
+  expect(["R1", "R2", "R3", "R4"].map((id) => answerTo(live, id))).toEqual(["allow", "allow", null, null]);
 });

@@ -5,6 +5,7 @@ import { openSession } from "../../src/core/session.ts";
 import type { Command } from "../../src/protocol/commands.ts";
 import type { EventOf, EventType, UniversalEvent } from "../../src/protocol/events.ts";
 import { promptId, sessionId } from "../../src/protocol/ids.ts";
+import { inspectPurely } from "./inspected.ts";
 import { plainOptions } from "./launch-options.ts";
 
 const options = { ...plainOptions, binary: "/bin/claude" };
@@ -19,6 +20,10 @@ export function driven() {
     if (effect.type === "connect") feed({ type: "connected", first: true, options, at: 1 });
     if (effect.type === "send.line") sent.push(effect.line);
     if (effect.type === "send.host") calls.push(effect);
+    if (effect.type === "inspect") {
+      const { report } = effect;
+      feed({ type: "inspected", key: report.key, inspection: inspectPurely(report), at: 2 });
+    }
   };
   const feed = (input: SessionInput): void => {
     const out = session.step(input);

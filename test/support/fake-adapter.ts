@@ -95,7 +95,15 @@ function heard(line: Line): Report[] {
       return [{ type: "close", key: line.id, status: "completed" }];
     case "ask":
       return [
-        { type: "permission", key: line.id, action: "bash", tool: "bash", call_id: null, input: {}, patterns: [] },
+        {
+          type: "permission",
+          key: line.id,
+          action: "bash",
+          tool: "bash",
+          call_id: null,
+          input: {},
+          requested: { kind: "command", command: "ls" },
+        },
       ];
     case "pids":
       return [{ type: "error", message: line.pids.join(" "), code: "pids", fatal: false }];

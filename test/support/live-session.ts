@@ -7,6 +7,7 @@ import { openSession, type Session } from "../../src/core/session.ts";
 import type { Command } from "../../src/protocol/commands.ts";
 import type { EventOf, EventType, UniversalEvent } from "../../src/protocol/events.ts";
 import { promptId, sessionId } from "../../src/protocol/ids.ts";
+import { inspectPurely } from "./inspected.ts";
 import { plainOptions } from "./launch-options.ts";
 
 export type Request = Extract<Send, { type: "send.request" }>;
@@ -46,7 +47,11 @@ export function liveSession(adapter: Adapter, policy: Partial<TurnPolicy> = {}):
     events.push(...out.events);
     effects.push(...out.effects);
     for (const effect of out.effects) if (effect.type === "send.request") open.push(effect);
-    return out.effects;
+    const requests = out.effects.flatMap((effect) => (effect.type === "inspect" ? [effect.report] : []));
+    const later = requests.flatMap((report) =>
+      feed({ type: "inspected", key: report.key, inspection: inspectPurely(report), at: input.at }),
+    );
+    return [...out.effects.filter(({ type }) => type !== "inspect"), ...later];
   };
   const step: LiveSession["step"] = (input) => {
     at += 1;

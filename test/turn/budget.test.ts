@@ -141,8 +141,8 @@ test("a budget of time needs no word of the agent, and counts while a person is 
   const it = limited({ limits: { timeMs: 10_000 } });
   it.prompt("go");
   const started = it.state.turn?.startedAt ?? 0;
-  const request = { key: "p", action: "bash", tool: "bash", call_id: null, input: {}, patterns: [], metadata: {} };
-  it.hears({ type: "permission", ...request });
+  const requested = { kind: "command", command: "ls" } as const;
+  it.hears({ type: "permission", key: "p", action: "bash", tool: "bash", call_id: null, input: {}, requested });
   it.wait();
   expect(it.state.at).toBe(started + 8_000);
   expect(budgetsOf(it)).toMatchObject([{ kind: "time", state: "warned" }]);

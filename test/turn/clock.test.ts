@@ -13,7 +13,15 @@ test("a clock that was set ahead changes no wait, only the times that are shown"
   expect(it.drafts.at(-1)).toMatchObject({ type: "turn.state", data: { next } });
   it.hears({ type: "state", state: "retrying", attempt: 2, message: "busy", nextAt: next + 9_000 });
   expect(it.drafts.at(-1)).toMatchObject({ type: "turn.state", data: { next: next + 9_000 } });
-  it.hears({ type: "permission", key: "r1", action: "bash", tool: "bash", call_id: null, input: {}, patterns: [] });
+  it.hears({
+    type: "permission",
+    key: "r1",
+    action: "bash",
+    tool: "bash",
+    call_id: null,
+    input: {},
+    requested: { kind: "command", command: "ls" },
+  });
   const due = it.state.at + policy.unattended.deadlineMs;
   const deadline = new Date(due + aheadMs).toISOString();
   const asked = it.drafts.find(({ type }) => type === "permission.requested");

@@ -31,6 +31,7 @@ const words: Readonly<Record<Letter, string>> = {
   retry: "retry",
   "late-text": "late line",
   "answered-natively": "native answer",
+  inspected: "inspected",
 };
 
 /** Mermaid, with the letters that lead from one named state to another; those that change nothing are left out. */

@@ -29,6 +29,7 @@ export const alphabet = [
   "retry",
   "late-text",
   "answered-natively",
+  "inspected",
 ] as const;
 export type Letter = (typeof alphabet)[number];
 export const bruteAlphabet: readonly Letter[] = alphabet.slice(0, 12);
@@ -96,6 +97,9 @@ export function play(driver: Driver, letter: Letter): MachineOutput[] | null {
   return out;
 }
 
+/** Nothing is known about the action that a rule could allow. */
+const inspection = { commands: [], paths: [], opaque: "it is scripted" };
+
 const heard = (at: number, ...reports: Report[]): MachineInput => ({ type: "heard", reports, at });
 
 export function inputFor(driver: Driver, letter: Letter, at: number): MachineInput | null {
@@ -114,6 +118,10 @@ export function inputFor(driver: Driver, letter: Letter, at: number): MachineInp
       if (request?.type !== "permission") return null;
       const { permission_id } = request.data;
       return { type: "command", command: { type: "permission.reply", permission_id, reply: "once" }, at };
+    }
+    case "inspected": {
+      const [key] = state.held.keys();
+      return key === undefined ? null : { type: "inspected", key, inspection, at };
     }
     case "exit":
       if (state.connection === "closed") return null;
@@ -151,13 +159,12 @@ function agentInput(driver: Driver, letter: Letter, at: number): MachineInput | 
       return heard(at, { type: "end", reason: "error", error: { message: "bad", code: "bad", details: null } });
     case "ask": {
       const call_id = driver.calls.at(-1) ?? null;
-      return heard(at, { type: "permission", key, action: "bash", tool: "bash", call_id, input: {}, patterns: [] });
+      const requested = { kind: "command", command: "ls" } as const;
+      return heard(at, { type: "permission", key, action: "bash", tool: "bash", call_id, input: {}, requested });
     }
     case "answered-natively": {
-      const [request] = driver.state.requests.values();
-      return request === undefined
-        ? null
-        : heard(at, { type: "permission.answered", key: request.key, reply: "reject" });
+      const [key = null] = [...driver.state.requests.keys(), ...driver.state.held.keys()];
+      return key === null ? null : heard(at, { type: "permission.answered", key, reply: "reject" });
     }
     case "begin":
       return heard(at, { type: "begin", origin: "background" });
@@ -227,7 +234,7 @@ export function shapeOf(driver: Driver): string {
   const open = [...state.ledger.open.values()].map(
     ({ head, inBackground }) => `${head.kind}${inBackground ? "*" : ""}`,
   );
-  const due = [...state.requests.values()].length;
+  const due = [state.requests.size, state.held.size];
   return JSON.stringify([
     state.connection,
     state.started,

@@ -5,6 +5,7 @@ import { type MachineInput, type MachineOptions, startMachine, stepMachine, wake
 import type { Command } from "../../src/protocol/commands.ts";
 import type { Draft } from "../../src/protocol/events.ts";
 import { promptId } from "../../src/protocol/ids.ts";
+import { inspectPurely } from "../support/inspected.ts";
 import { machineOptions } from "./driver.ts";
 import { observe, startObserver } from "./invariants.ts";
 
@@ -24,7 +25,8 @@ export interface Machine {
   readonly wait: () => boolean;
 }
 
-export function machine(options: Partial<MachineOptions> = {}): Machine {
+/** `inspects`: permission requests are inspected at once. */
+export function machine(options: Partial<MachineOptions> = {}, { inspects } = { inspects: true }): Machine {
   const state = startMachine(machineOptions(options));
   const observer = startObserver();
   const outputs: MachineOutput[] = [];
@@ -33,6 +35,12 @@ export function machine(options: Partial<MachineOptions> = {}): Machine {
     const out = [...stepMachine(state, input)];
     if (out.some((one) => one.type === "connect"))
       out.push(...stepMachine(state, { type: "connected", folder: null, at: input.at }));
+    for (const one of [...out]) {
+      if (!inspects || one.type !== "inspect") continue;
+      const { report } = one;
+      const inspected = { key: report.key, inspection: inspectPurely(report) };
+      out.push(...stepMachine(state, { type: "inspected", ...inspected, at: input.at }));
+    }
     observe(observer, out);
     outputs.push(...out);
     for (const one of out) if (one.type === "event") drafts.push(one.draft);

@@ -13,7 +13,7 @@ const ask = (key: string, call_id: string | null = null): Report => ({
   tool: "bash",
   call_id,
   input: {},
-  patterns: [],
+  requested: { kind: "command", command: "ls" },
 });
 const say = (key: string, text: string): Report[] => [
   openText(key),

@@ -40,12 +40,14 @@ export interface PermissionAnswer {
   readonly session: string;
   readonly id: string;
   readonly reply: PermissionReply;
-  readonly message?: string;
+  readonly scope?: string | undefined;
+  readonly message?: string | undefined;
 }
 
-export function replyPermission({ session, id, reply, message }: PermissionAnswer): Promise<void> {
+export function replyPermission({ session, id, reply, scope, message }: PermissionAnswer): Promise<void> {
   answeredHere.add(id);
-  const options = message === undefined || message === "" ? {} : { message };
+  const why = message === undefined || message === "" ? {} : { message };
+  const options = scope === undefined ? why : { ...why, scope };
   return answer(id, () => daemon().session(session).replyPermission(id, reply, options));
 }
 

@@ -138,6 +138,10 @@ function lineOf(entry: Recorded, line: number): NativeLine {
       return { line, time, from: "agent", native: entry.text };
     case "exit":
       return { line, time, from: "process", native: { type: "exit", ...entry.exit } };
+    case "inspected": {
+      const { type: _type, at: _at, ...inspected } = entry;
+      return { line, time, from: "process", native: { inspected } };
+    }
   }
 }
 

@@ -3,6 +3,7 @@
  * and Space allow nothing unless a button has the focus; a new card does not take the focus.
  */
 import { useSignal } from "@preact/signals";
+import { canRemember } from "../../src/core/approval-words.ts";
 import { type Approval, approvalOf } from "../../src/projections/text/approval.ts";
 import { commandLines } from "../model/command.ts";
 import type { Conversation } from "../model/conversation-state.ts";
@@ -45,7 +46,7 @@ export function PermissionCard({ entry, store, conversation }: CardProps) {
       </header>
       <Asked approval={approval} />
       <Facts entry={entry} approval={approval} conversation={conversation} />
-      <Answers entry={entry} store={store} />
+      <Answers entry={entry} store={store} approval={approval} />
     </section>
   );
 }
@@ -130,6 +131,14 @@ function Facts({ entry, approval, conversation }: Omit<CardProps, "store" | "rev
           />
         </dd>
       </div>
+      {approval.scopes.map(({ scope, always }, index) => (
+        <div key={scope}>
+          <dt>“Always” {index + 1}</dt>
+          <dd>
+            <Quoted text={always} />
+          </dd>
+        </div>
+      ))}
       <div>
         <dt>No answer</dt>
         <dd class="num">
@@ -155,13 +164,16 @@ function Quoted({ text }: { readonly text: string }) {
   );
 }
 
-function Answers({ entry, store }: Omit<CardProps, "conversation" | "rev">) {
+function Answers({
+  entry,
+  store,
+  approval,
+}: Omit<CardProps, "conversation" | "rev"> & { readonly approval: Approval }) {
   const withMessage = useSignal(false);
   const id = entry.request.permission_id;
   const isSending = answering.value.has(id);
   const isOff = link.value.state !== "live" || isSending;
-  const reply: Reply = (answer, message = "") =>
-    void replyPermission({ session: store.id, id, reply: answer, message });
+  const reply: Reply = (answer, more = {}) => void replyPermission({ session: store.id, id, reply: answer, ...more });
   if (store.kind === "recording") return <p class="offline">This is a recording: the answer comes later in it.</p>;
   return (
     <footer data-answers>
@@ -172,9 +184,12 @@ function Answers({ entry, store }: Omit<CardProps, "conversation" | "rev">) {
           <button type="button" class="btn primary" data-reply="once" disabled={isOff} onClick={() => reply("once")}>
             Allow once <kbd>A</kbd>
           </button>
-          <button type="button" class="btn" data-reply="always" disabled={isOff} onClick={() => reply("always")}>
-            Always <kbd>⇧A</kbd>
-          </button>
+          {canRemember(entry.request.metadata) && (
+            <button type="button" class="btn" data-reply="always" disabled={isOff} onClick={() => reply("always")}>
+              Always <kbd>⇧A</kbd>
+            </button>
+          )}
+          <ScopeButtons approval={approval} isOff={isOff} reply={reply} />
           <span class="grow" />
           <button
             type="button"
@@ -199,7 +214,37 @@ function Answers({ entry, store }: Omit<CardProps, "conversation" | "rev">) {
   );
 }
 
-type Reply = (answer: "once" | "always" | "reject", message?: string) => void;
+interface ScopeProps {
+  readonly approval: Approval;
+  readonly isOff: boolean;
+  readonly reply: Reply;
+}
+
+/** One button for each broader scope; the card's facts show them in full under the same numbers. */
+function ScopeButtons({ approval, isOff, reply }: ScopeProps) {
+  return (
+    <>
+      {approval.scopes.map(({ scope, always }, index) => (
+        <button
+          key={scope}
+          type="button"
+          class="btn"
+          data-reply="scope"
+          title={exactText(`Always: ${always}`)}
+          disabled={isOff}
+          onClick={() => reply("always", { scope })}
+        >
+          Always {index + 1}
+        </button>
+      ))}
+    </>
+  );
+}
+
+type Reply = (
+  answer: "once" | "always" | "reject",
+  more?: { readonly scope?: string; readonly message?: string },
+) => void;
 
 interface RejectionProps {
   readonly reply: Reply;
@@ -221,13 +266,18 @@ function Rejection({ reply, isOff, onCancel }: RejectionProps) {
             message.value = event.currentTarget.value;
           }}
           onKeyDown={(event) => {
-            if (event.key === "Enter") reply("reject", message.value);
+            if (event.key === "Enter") reply("reject", { message: message.value });
             if (event.key === "Escape") onCancel();
             event.stopPropagation();
           }}
         />
       </label>
-      <button type="button" class="btn danger" disabled={isOff} onClick={() => reply("reject", message.value)}>
+      <button
+        type="button"
+        class="btn danger"
+        disabled={isOff}
+        onClick={() => reply("reject", { message: message.value })}
+      >
         Reject
       </button>
     </>

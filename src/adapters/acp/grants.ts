@@ -6,10 +6,9 @@
 export interface Grants {
   /** What may be done once more, and the text that a person was shown of it. */
   readonly once: Map<string, { readonly left: number; readonly shown: readonly string[] }>;
-  readonly always: Set<string>;
 }
 
-export const startGrants = (): Grants => ({ once: new Map(), always: new Set() });
+export const startGrants = (): Grants => ({ once: new Map() });
 
 export const pathGrant = (path: string): string => `write ${path}`;
 export const commandGrant = (command: string): string => `run ${command.trim()}`;
@@ -19,11 +18,8 @@ export function grantOnce(grants: Grants, name: string, shown: readonly string[]
   grants.once.set(name, { left: (before?.left ?? 0) + 1, shown });
 }
 
-export const grantAlways = (grants: Grants, name: string): void => void grants.always.add(name);
-
 /** Uses one grant up. What is written must contain what was shown. */
 export function isGranted(grants: Grants, name: string, content: string): boolean {
-  if (grants.always.has(name)) return true;
   const once = grants.once.get(name);
   if (once === undefined || !once.shown.every((text) => content.includes(text))) return false;
   if (once.left === 1) grants.once.delete(name);

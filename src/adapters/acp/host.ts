@@ -3,14 +3,15 @@
  * and by what a person has just allowed; the edge does it and keeps it inside the session's folder.
  */
 import { INTERNAL_ERROR, RESOURCE_NOT_FOUND } from "../../core/acp.ts";
-import type { Send } from "../../core/agent-io.ts";
+import type { AgentReply, Send } from "../../core/agent-io.ts";
 import { type FilePlace, HOST_CALL, type HostCall } from "../../core/host-call.ts";
 import type { PermissionReport, Report } from "../../core/report.ts";
 import { answer, INVALID_PARAMS, METHOD_NOT_FOUND, type RpcId, refuse } from "../../core/rpc.ts";
 import { isInteger, isShape, isString, type Shape, shapeOf } from "../../dialects/shape.ts";
-import type { PermissionReply } from "../../protocol/commands.ts";
+import type { RequestedAction } from "../../permissions/inspection.ts";
 import { addOutput } from "./calls.ts";
-import { commandGrant, grantAlways, isGranted, pathGrant } from "./grants.ts";
+import { commandGrant, isGranted, pathGrant } from "./grants.ts";
+import { commandIn } from "./requested.ts";
 import { type Asked, type Incoming, isLive, nextKey, type State } from "./state.ts";
 
 const methods: ReadonlySet<string> = new Set([
@@ -108,11 +109,11 @@ function onCreate(state: State, asked: Asked): (Report | Send)[] {
   if (bypass || isGranted(state.grants, commandGrant(line), "") || isShellGranted(state, line)) {
     return [perform(state, asked, createCall(shapeOf(asked.params)))];
   }
-  return ask(state, asked, {
-    action: "execute",
-    pattern: line,
-    input: { command: line, cwd: shapeOf(asked.params).cwd },
-  });
+  const { cwd } = shapeOf(asked.params);
+  const directory = isString(cwd) ? { directory: cwd } : {};
+  const requested = requestedCommand(shapeOf(asked.params));
+  const command = requested.kind === "command" ? { ...requested, ...directory } : requested;
+  return ask(state, asked, { action: "execute", requested: command, input: { command: line, cwd } });
 }
 
 /** The whole command line as a person reads it. */
@@ -120,6 +121,12 @@ function commandLine({ command, args }: Shape): string | null {
   if (!isString(command) || command.trim() === "") return null;
   const words = Array.isArray(args) ? args.filter(isString) : [];
   return [command, ...words].join(" ");
+}
+
+/** The same, quoted. Variables of the command's environment can change what it does. */
+function requestedCommand(params: Shape): RequestedAction {
+  const command = variablesIn(params.env).length === 0 ? commandIn(params) : null;
+  return command === null ? { kind: "unknown" } : { kind: "command", command };
 }
 
 // Quirk: what was approved as a command is run by a shell (transcripts/kimi/command-terminal, grok/command-terminal).
@@ -161,7 +168,7 @@ const variablesIn = (env: unknown): [string, string][] =>
 function ask(
   state: State,
   asked: Asked,
-  { action, pattern, input }: { action: string; pattern: string; input: unknown },
+  { action, requested, input }: Pick<PermissionReport, "action" | "requested" | "input">,
 ): Report[] {
   const key = nextKey(state, "host");
   state.asked.set(key, asked);
@@ -172,22 +179,18 @@ function ask(
     tool: asked.method,
     call_id: null,
     input,
-    patterns: [pattern],
-    metadata: { always: [{ action, pattern, exact: true }] },
+    requested,
+    byHost: true,
   };
   return [report];
 }
 
 /** A person has answered what we asked for the agent. */
-export function onHostAnswered(state: State, asked: Asked, reply: PermissionReply): Send[] {
+export function onHostAnswered(state: State, asked: Asked, reply: AgentReply): Send[] {
   const params = shapeOf(asked.params);
   if (reply === "reject") return deny(state, asked, INTERNAL_ERROR, "The user said no.");
-  if (asked.method === "terminal/create") {
-    if (reply === "always") grantAlways(state.grants, commandGrant(commandLine(params) ?? ""));
-    return [perform(state, asked, createCall(params))];
-  }
+  if (asked.method === "terminal/create") return [perform(state, asked, createCall(params))];
   const path = String(params.real ?? params.path);
-  if (reply === "always") grantAlways(state.grants, pathGrant(path));
   return [perform(state, asked, { type: "file.write", path, content: String(params.content) })];
 }
 
@@ -236,18 +239,18 @@ function onPlaced(state: State, asked: Asked, place: FilePlace): (Report | Send)
   if (!place.inside) {
     return deny(state, asked, INTERNAL_ERROR, `${String(path)} is outside the session's folder.`);
   }
-  const mode = state.options?.permission_mode ?? "default";
   const text = String(content);
   const allowed =
-    mode === "bypass" ||
+    state.options?.permission_mode === "bypass" ||
     isGranted(state.grants, pathGrant(place.path), text) ||
     // A file that runs code is only allowed by its own name, never by that of a link to it.
-    (!place.runsCode && (mode === "acceptEdits" || isGranted(state.grants, pathGrant(String(path)), text)));
+    (!place.runsCode && isGranted(state.grants, pathGrant(String(path)), text));
   const write: HostCall = { type: "file.write", path: place.path, content: text };
   if (allowed) return [perform(state, asked, write)];
   const params = { ...shapeOf(asked.params), real: place.path };
   const input = { path: place.path, content: text };
-  return ask(state, { ...asked, params }, { action: "edit", pattern: place.path, input });
+  const requested: RequestedAction = { kind: "paths", access: "write", paths: [place.path] };
+  return ask(state, { ...asked, params }, { action: "edit", requested, input });
 }
 
 /** What an answer of ours says about terminals and their output, live and in recordings. */

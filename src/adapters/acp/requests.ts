@@ -1,18 +1,18 @@
 /** What an ACP agent asks of us → permissions, questions, files and terminals. What nobody knows is refused. */
 import { optionFor, type PermissionOption, replyOf } from "../../core/acp.ts";
-import type { Send } from "../../core/agent-io.ts";
+import type { AgentReply, Send } from "../../core/agent-io.ts";
 import { answersIn, contentFrom, questionsIn } from "../../core/elicitation.ts";
 import type { PermissionReport, QuestionReport, Report } from "../../core/report.ts";
 import { answer, INVALID_PARAMS, METHOD_NOT_FOUND, type RpcId, refuse, withdraw } from "../../core/rpc.ts";
 import type { AcpTool } from "../../dialects/acp.ts";
 import { isAcpTool } from "../../dialects/acp-guard.ts";
 import { isShape, isString, shapeOf } from "../../dialects/shape.ts";
-import type { PermissionReply } from "../../protocol/commands.ts";
 import type { Question } from "../../protocol/events.ts";
 import { onTool } from "./calls.ts";
 import { onExtension } from "./extensions.ts";
-import { commandGrant, grantAlways, grantOnce, pathGrant } from "./grants.ts";
+import { commandGrant, grantOnce, pathGrant } from "./grants.ts";
 import { isHostMethod, onHostAnswered, onHostRequest } from "./host.ts";
+import { pathsOf, requestedBy, shownCommand } from "./requested.ts";
 import { type Asked, type Call, type Incoming, isLive, nextKey, type State, threadOf } from "./state.ts";
 
 export function onRequest(state: State, incoming: Incoming): (Report | Send)[] {
@@ -46,7 +46,7 @@ function onPermission(state: State, incoming: Incoming): (Report | Send)[] {
   const shown = onTool(state, threadOf(state, session), { tool, from: "request" });
   const call = state.calls.get(tool.toolCallId);
   if (call === undefined) return shown;
-  if (isLive(state) && isAllowed(state, call) && !isQuestion(call, options)) {
+  if (isLive(state) && isAllowed(state) && !isQuestion(call, options)) {
     return [...shown, ...choose(state, { incoming, call, option: optionFor(options, "once") })];
   }
   const report = isQuestion(call, options)
@@ -59,9 +59,8 @@ function onPermission(state: State, incoming: Incoming): (Report | Send)[] {
 const keep = (state: State, key: string, asked: Asked): void => void state.asked.set(key, asked);
 
 /** With everything allowed, an agent that has no such mode itself is answered at once. */
-const isAllowed = ({ options, quirks, grants }: State, call: Call): boolean =>
-  (options?.permission_mode === "bypass" && quirks.modes?.bypass === undefined) ||
-  grantNames(call).some((name) => grants.always.has(name));
+const isAllowed = ({ options, quirks }: State): boolean =>
+  options?.permission_mode === "bypass" && quirks.modes?.bypass === undefined;
 
 /** Version 2 puts the tool call into `subject`. */
 function toolIn({ toolCall, subject }: Readonly<Record<string, unknown>>): AcpTool | null {
@@ -86,7 +85,6 @@ function permissionReport(
   { call, options }: { call: Call; options: readonly PermissionOption[] },
 ): PermissionReport {
   const action = call.kind === "other" ? call.name : call.kind;
-  const patterns = patternsOf(call);
   return {
     type: "permission",
     key: nextKey(state, "permission"),
@@ -94,12 +92,8 @@ function permissionReport(
     tool: call.name,
     call_id: call.id,
     input: inputShown(call),
-    patterns,
-    metadata: {
-      title: call.title,
-      options: options.map(({ name, kind }) => ({ name, kind })),
-      always: patterns.map((pattern) => ({ action, pattern, exact: true })),
-    },
+    requested: requestedBy(call),
+    metadata: { title: call.title, options: options.map(({ name, kind }) => ({ name, kind })) },
   };
 }
 
@@ -112,40 +106,18 @@ function inputShown(call: Call): unknown {
   return changes.length === 0 ? input : { ...input, changes };
 }
 
-function patternsOf(call: Call): string[] {
-  const command = commandOf(call);
-  if (command !== null) return [command];
-  const paths = pathsOf(call);
-  return paths.length === 0 ? [call.title] : paths;
-}
-
-function commandOf({ kind, input, title }: Call): string | null {
-  const { command } = shapeOf(input);
-  if (isString(command)) return command;
-  return kind === "execute" ? title : null;
-}
-
-const pathsOf = ({ content, locations }: Call): string[] => [
-  ...new Set([
-    ...content.flatMap(({ type, path }) => (type === "diff" && path !== undefined ? [path] : [])),
-    ...locations,
-  ]),
-];
-
 function grantNames(call: Call): string[] {
-  const command = commandOf(call);
+  const command = shownCommand(call);
   return command === null ? pathsOf(call).map(pathGrant) : [commandGrant(command)];
 }
 
 /** The calls that follow an approval are not asked about again. */
-function noteGrant(state: State, call: Call, reply: PermissionReply): void {
-  if (reply === "reject") return;
+function noteGrant(state: State, call: Call): void {
   for (const name of grantNames(call)) {
     const shown = call.content.flatMap(({ type, path, newText }) =>
       type === "diff" && path !== undefined && pathGrant(path) === name && isString(newText) ? [newText] : [],
     );
     grantOnce(state.grants, name, shown);
-    if (reply === "always") grantAlways(state.grants, name);
   }
 }
 
@@ -217,7 +189,7 @@ function choose(
   state: State,
   { incoming, call, option }: { incoming: Pick<Incoming, "id">; call: Call; option: PermissionOption | null },
 ): Send[] {
-  noteGrant(state, call, replyOf(option ?? undefined));
+  if (option !== null) noteGrant(state, call);
   return reply(state, incoming.id, option);
 }
 
@@ -229,7 +201,7 @@ function reply(state: State, id: RpcId, option: PermissionOption | null): Send[]
 }
 
 export type Given =
-  | { readonly type: "permission"; readonly reply: PermissionReply }
+  | { readonly type: "permission"; readonly reply: AgentReply }
   | { readonly type: "question"; readonly answers: readonly (readonly string[])[] | null }
   /** The turn is being stopped. */
   | { readonly type: "cancel" };
@@ -246,7 +218,7 @@ export function onAnswer(state: State, { key, given }: { key: string; given: Giv
   const options = optionsIn(shapeOf(asked.params));
   if (given.type === "cancel") return reply(state, asked.id, null);
   const option = given.type === "permission" ? optionFor(options, given.reply) : optionNamed(options, given.answers);
-  if (given.type === "permission" && call !== undefined) noteGrant(state, call, given.reply);
+  if (given.type === "permission" && given.reply === "once" && call !== undefined) noteGrant(state, call);
   return reply(state, asked.id, option);
 }
 

@@ -11,6 +11,8 @@ import {
   type BuiltinTokens,
   isBuiltinHeard,
 } from "../../dialects/builtin.ts";
+import { isString } from "../../dialects/shape.ts";
+import type { RequestedAction } from "../../permissions/inspection.ts";
 import type { Tokens } from "../../protocol/events.ts";
 import type { ContentPart, Subagent } from "../../protocol/items.ts";
 import { encode } from "./encode.ts";
@@ -231,9 +233,18 @@ const onPermission = (line: Says<"permission.asked">): Report => ({
   tool: line.tool,
   call_id: line.call_id,
   input: line.input,
-  patterns: line.patterns,
-  metadata: { ...line.metadata, always: line.always },
+  requested: requestedBy(line),
+  metadata: line.metadata,
 });
+
+/** The metadata are our own: the path is the real one, and the command is the one that runs. */
+function requestedBy({ action, metadata: { command, filepath, url } }: Says<"permission.asked">): RequestedAction {
+  if (action === "bash") return isString(command) ? { kind: "command", command } : { kind: "unknown" };
+  if (isString(url)) return { kind: "url", url };
+  if (!isString(filepath)) return { kind: "tool" };
+  const access = action === "edit" ? "write" : action === "external_directory" ? "unknown" : "read";
+  return { kind: "paths", access, paths: [filepath] };
+}
 
 const onQuestion = (question: Says<"question.asked">["questions"][number]) => ({
   id: question.id,

@@ -1,13 +1,12 @@
 /** Permissions and questions over the control protocol: what the CLI asks, and how our answers are written. */
-import type { Send } from "../../core/agent-io.ts";
+import type { AgentReply, Send } from "../../core/agent-io.ts";
 import { defined } from "../../core/defined.ts";
 import type { Report } from "../../core/report.ts";
 import type { ClaudeControlRequest, ClaudeControlResponse, JsonObject } from "../../dialects/claude.ts";
 import { isShape, isString, shapeOf, stringOf } from "../../dialects/shape.ts";
-import type { PermissionReply } from "../../protocol/commands.ts";
 import type { Question } from "../../protocol/events.ts";
 import type { Asked, AskedQuestion, State } from "./state.ts";
-import { permissionAction } from "./tools.ts";
+import { permissionAction, requestedBy } from "./tools.ts";
 
 export const APPROVE = "Approve the plan";
 export const KEEP_PLANNING = "Keep planning";
@@ -59,14 +58,13 @@ export function onHostAnswer(state: State, { response }: ClaudeControlResponse):
 
 export function replyPermission(
   state: State,
-  { key, reply, message }: { key: string; reply: PermissionReply; message?: string | undefined },
+  { key, reply, message }: { key: string; reply: AgentReply; message?: string | undefined },
 ): Send[] {
   const asked = state.asked.get(key);
   if (asked === undefined) return [];
   state.asked.delete(key);
   if (reply === "reject") return [deny(state, { key, message })];
-  const rules = reply === "always" && asked.type === "permission" ? { updatedPermissions: rulesFor(asked) } : {};
-  return [respond(key, { behavior: "allow", updatedInput: asked.input, ...rules })];
+  return [respond(key, { behavior: "allow", updatedInput: asked.input })];
 }
 
 export function replyQuestion(
@@ -112,9 +110,7 @@ function askPermission(
   state: State,
   { key, call, input, tool, request }: Asking & { tool: string; request: JsonObject },
 ): Report[] {
-  const suggestions = Array.isArray(request.permission_suggestions) ? request.permission_suggestions : [];
-  const asked = { type: "permission", call, input, tool, suggestions } as const;
-  state.asked.set(key, asked);
+  state.asked.set(key, { type: "permission", call, input });
   const { description, blocked_path, decision_reason, agent_id } = request;
   return [
     {
@@ -124,10 +120,8 @@ function askPermission(
       tool,
       call_id: call,
       input,
-      patterns: patternsOf({ suggestions, input }),
-      ...defined({ edits: editsIn({ suggestions, input }) }),
+      requested: requestedBy(tool, input),
       metadata: defined({
-        always: alwaysOf(asked),
         description: stringOf(description),
         blocked_path: stringOf(blocked_path),
         reason: stringOf(decision_reason),
@@ -218,40 +212,6 @@ function optionsOf(value: unknown): Question["options"] {
   return value
     .filter(isShape)
     .map(({ label, description }) => defined({ label: stringOf(label) ?? "", description: stringOf(description) }));
-}
-
-/** What is asked for: the patterns of the rules the CLI suggests, else the file or address the tool is about. */
-function patternsOf({ suggestions, input }: { suggestions: readonly unknown[]; input: JsonObject }): string[] {
-  const suggested = suggestions.filter(isShape).flatMap(({ rules }) => {
-    if (!Array.isArray(rules)) return [];
-    return rules.filter(isShape).flatMap(({ ruleContent }) => (isString(ruleContent) ? [ruleContent] : []));
-  });
-  if (suggested.length > 0) return suggested;
-  return [input.file_path, input.notebook_path, input.path, input.url].filter(isString).slice(0, 1);
-}
-
-/** The file, where the CLI offers to accept all edits instead: it does so for ordinary edits only. */
-function editsIn({ suggestions, input }: { suggestions: readonly unknown[]; input: JsonObject }): string[] | undefined {
-  const offered = suggestions.filter(isShape).some(({ type, mode }) => type === "setMode" && mode === "acceptEdits");
-  const path = stringOf(input.file_path) ?? stringOf(input.notebook_path);
-  return offered && path !== undefined ? [path] : undefined;
-}
-
-/** The rules the CLI itself suggests, for this session only; for a tool it suggests none for, the tool as a whole. */
-function rulesFor({ tool, suggestions }: Extract<Asked, { type: "permission" }>): JsonObject[] {
-  const suggested = suggestions.filter(isShape).filter(({ type }) => type === "addRules");
-  if (suggested.length > 0) return suggested.map((rule) => ({ ...rule, destination: "session" }));
-  return [{ type: "addRules", rules: [{ toolName: tool }], behavior: "allow", destination: "session" }];
-}
-
-/** The same rules in the words of a request. A rule without content holds for its whole tool. */
-function alwaysOf(asked: Extract<Asked, { type: "permission" }>): { action: string; pattern: string }[] {
-  if (editsIn(asked) !== undefined) return [{ action: "edit", pattern: "*" }];
-  const rules = rulesFor(asked).flatMap(({ rules: listed }) => (Array.isArray(listed) ? listed.filter(isShape) : []));
-  return rules.map(({ toolName, ruleContent }) => ({
-    action: stringOf(toolName) ?? asked.tool,
-    pattern: stringOf(ruleContent) ?? "*",
-  }));
 }
 
 function answered(key: string, asked: Asked, answer: JsonObject | null): Report {

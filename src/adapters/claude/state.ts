@@ -38,7 +38,7 @@ export interface Tool {
 
 /** A request of the CLI that waits for our answer, with what the answer must repeat. */
 export type Asked = { readonly call: string | null; readonly input: JsonObject } & (
-  | { readonly type: "permission"; readonly tool: string; readonly suggestions: readonly unknown[] }
+  | { readonly type: "permission" }
   | { readonly type: "question"; readonly questions: readonly AskedQuestion[] }
   | { readonly type: "plan" }
 );

@@ -1,7 +1,8 @@
 /** Claude Code's tools by name: what kind each is, how it is titled, and what a permission for it is called. */
 
 import { lookUp } from "../../core/look-up.ts";
-import { isShape, isString } from "../../dialects/shape.ts";
+import { isShape, isString, type Shape } from "../../dialects/shape.ts";
+import type { PathAccess, RequestedAction } from "../../permissions/inspection.ts";
 import type { ToolKind } from "../../protocol/items.ts";
 
 const kinds: Readonly<Record<string, ToolKind>> = {
@@ -78,6 +79,39 @@ const actions: Readonly<Record<string, string>> = {
 };
 
 export const permissionAction = (name: string): string => lookUp(actions, name) ?? name;
+
+/**
+ * The real action of a permission request, from the tool's input. The rules that the CLI suggests are not used: they
+ * leave out parts of a command.
+ */
+export function requestedBy(tool: string, input: Shape): RequestedAction {
+  switch (tool) {
+    case "Bash":
+      return isString(input.command) ? { kind: "command", command: input.command } : { kind: "unknown" };
+    case "Edit":
+    case "Write":
+    case "MultiEdit":
+      return fileAction(input.file_path, "write");
+    case "NotebookEdit":
+      return fileAction(input.notebook_path, "write");
+    case "Read":
+      return fileAction(input.file_path ?? input.notebook_path, "read");
+    case "Glob":
+    case "Grep":
+    case "LS":
+      return fileAction(input.path ?? ".", "read");
+    case "WebFetch":
+      return isString(input.url) ? { kind: "url", url: input.url } : { kind: "unknown" };
+    // Its syntax is not that of a shell that we parse.
+    case "PowerShell":
+      return { kind: "unknown" };
+    default:
+      return { kind: "tool" };
+  }
+}
+
+const fileAction = (path: unknown, access: PathAccess): RequestedAction =>
+  isString(path) ? { kind: "paths", access, paths: [path] } : { kind: "unknown" };
 
 function shorten(text: string): string {
   const line = text.split("\n", 1)[0] ?? "";

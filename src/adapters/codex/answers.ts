@@ -1,13 +1,12 @@
 /** Our answers in Codex's words, and Codex's words in recordings as our answers. One table per kind of request. */
-import { defined } from "../../core/defined.ts";
+import type { AgentReply } from "../../core/agent-io.ts";
 import { answersIn, contentFrom } from "../../core/elicitation.ts";
 import { shapeOf } from "../../dialects/shape.ts";
 import type { PermissionReply } from "../../protocol/commands.ts";
-import { persistOf } from "./elicitation.ts";
 import type { Asked } from "./state.ts";
 
 export type Given =
-  | { readonly type: "permission"; readonly reply: PermissionReply }
+  | { readonly type: "permission"; readonly reply: AgentReply }
   /** One list of labels per question, in their order; null when it was rejected. */
   | { readonly type: "question"; readonly answers: readonly (readonly string[])[] | null }
   /** The turn is being stopped. */
@@ -25,16 +24,16 @@ export function answerFor({ method, params }: Asked, given: Given): unknown {
     case "applyPatchApproval":
     case "execCommandApproval":
       return {
-        decision: word(given, { once: "approved", always: "approved_for_session", reject: "denied", cancel: "abort" }),
+        decision: word(given, { once: "approved", reject: "denied", cancel: "abort" }),
       };
     default:
       return {
-        decision: word(given, { once: "accept", always: "acceptForSession", reject: "decline", cancel: "cancel" }),
+        decision: word(given, { once: "accept", reject: "decline", cancel: "cancel" }),
       };
   }
 }
 
-const word = (given: Given, words: Record<PermissionReply | "cancel", string>): string =>
+const word = (given: Given, words: Record<AgentReply | "cancel", string>): string =>
   given.type === "permission" ? words[given.reply] : words.cancel;
 
 /** Codex names its questions; we answer them in their order. */
@@ -63,15 +62,14 @@ function elicited(params: unknown, given: Given): unknown {
     return { action: "accept", content: contentFrom(params, given.answers) };
   }
   if (given.reply === "reject") return { action: "decline", content: null };
-  const persist = given.reply === "always" ? persistOf(params) : null;
-  return { action: "accept", content: {}, ...defined({ _meta: persist === null ? undefined : { persist } }) };
+  return { action: "accept", content: {} };
 }
 
 /** Granting nothing is how this request is refused. */
 function granted(params: unknown, given: Given): unknown {
   if (given.type !== "permission" || given.reply === "reject") return { permissions: {} };
   const asked = typeof params === "object" && params !== null && "permissions" in params ? params.permissions : {};
-  return { permissions: asked, scope: given.reply === "always" ? "session" : "turn" };
+  return { permissions: asked, scope: "turn" };
 }
 
 export type Seen =

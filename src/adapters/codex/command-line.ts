@@ -1,10 +1,8 @@
 /** Codex wraps what it runs in a login shell (`/bin/bash -lc '…'`); people want to read what is inside. */
-import { shellWords } from "../../core/shell-words.ts";
+import { joinWords, shellWords, wrappedScript } from "../../core/shell-words.ts";
 
 /** The script inside the shell wrapper, or the command as it is. */
-export function unwrapped(command: string): string {
-  const words = shellWords(command);
-  const [shell, flags, script] = words;
-  const isWrapper = words.length === 3 && /(^|\/)(ba|z|da|k)?sh$/.test(shell ?? "") && /^-l?c$/.test(flags ?? "");
-  return isWrapper && script !== undefined ? script : command;
-}
+export const unwrapped = (command: string): string => wrappedScript(shellWords(command)) ?? command;
+
+/** The same for a command that is a list of words. */
+export const commandLine = (words: readonly string[]): string => wrappedScript(words) ?? joinWords(words);

@@ -23,7 +23,6 @@ export function onElicitation(
   if (questions.length === 0) {
     const isLink = mode === "url" && typeof url === "string";
     const action = isLink ? "open_url" : "mcp";
-    const pattern = isLink ? url : (call?.name ?? serverName);
     return {
       type: "permission",
       key,
@@ -32,9 +31,8 @@ export function onElicitation(
       call_id,
       // For the approval of a tool call Codex sends no form, but says which call it is about.
       input: defined({ message, url: isLink ? url : undefined, arguments: shapeOf(params._meta).tool_params }),
-      patterns: [pattern],
-      // Without an offer to keep it, an approval holds once, whatever was answered.
-      metadata: { server: serverName, always: persistOf(params) === null ? [] : [{ action, pattern, exact: true }] },
+      requested: isLink ? { kind: "url", url } : call === null ? { kind: "unknown" } : { kind: "tool" },
+      metadata: { server: serverName },
     };
   }
   return {
@@ -44,11 +42,4 @@ export function onElicitation(
     questions,
     metadata: { server: serverName, message },
   };
-}
-
-/** How long an approval may be kept, when the server offers to keep it for the session. */
-export function persistOf(params: unknown): "session" | null {
-  const { persist } = shapeOf(shapeOf(params)._meta);
-  const offered: readonly unknown[] = Array.isArray(persist) ? persist : [persist];
-  return offered.includes("session") ? "session" : null;
 }

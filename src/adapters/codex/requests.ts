@@ -6,8 +6,10 @@ import { unreachable } from "../../core/fold.ts";
 import type { PermissionReport, Report } from "../../core/report.ts";
 import { answer, METHOD_NOT_FOUND, type RpcId, refuse, withdraw } from "../../core/rpc.ts";
 import { type CodexRequest, isCodexRequest, type RequestOf } from "../../dialects/codex.ts";
+import { shapeOf } from "../../dialects/shape.ts";
+import type { RequestedAction } from "../../permissions/inspection.ts";
 import { answerFor, replySeen } from "./answers.ts";
-import { unwrapped } from "./command-line.ts";
+import { commandLine, unwrapped } from "./command-line.ts";
 import { onElicitation } from "./elicitation.ts";
 import { placeOf } from "./items.ts";
 import { isLive, type State, threadOf } from "./state.ts";
@@ -53,8 +55,8 @@ function asReport(state: State, { id, request }: { id: RpcId; request: Asking })
         tool: "apply_patch",
         call_id: callId,
         input: { changes: fileChanges },
-        patterns: Object.keys(fileChanges),
-        metadata: { ...reasonOf(reason), always: exactly("apply_patch", Object.keys(fileChanges)) },
+        requested: { kind: "paths", access: "write", paths: changedPaths(fileChanges) },
+        metadata: reasonOf(reason),
       };
     }
     case "execCommandApproval": {
@@ -65,9 +67,9 @@ function asReport(state: State, { id, request }: { id: RpcId; request: Asking })
         action: "shell",
         tool: "shell",
         call_id: callId,
-        input: { command: command.join(" "), cwd },
-        patterns: [command.join(" ")],
-        metadata: { ...reasonOf(reason), always: exactly("shell", [command.join(" ")]) },
+        input: { command: commandLine(command), cwd },
+        requested: { kind: "command", command: commandLine(command), directory: cwd },
+        metadata: reasonOf(reason),
       };
     }
     default:
@@ -88,10 +90,6 @@ function callOf(state: State, { threadId, serverName }: { threadId: string; serv
 const keyOf = ({ threadId, turnId }: { threadId: string; turnId?: string | null | undefined }, id: RpcId): string =>
   `${threadId}/${turnId ?? ""}/request/${id}`;
 
-/** For the session Codex remembers what it asked for as it is: the command, the host, the files. No patterns. */
-const exactly = (action: string, patterns: readonly string[]) =>
-  patterns.map((pattern) => ({ action, pattern, exact: true }));
-
 const reasonOf = (reason: string | null | undefined) => defined({ reason: reason ?? undefined });
 
 function onCommandApproval(id: RpcId, params: RequestOf<"item/commandExecution/requestApproval">): PermissionReport {
@@ -106,13 +104,21 @@ function onCommandApproval(id: RpcId, params: RequestOf<"item/commandExecution/r
     tool: "shell",
     call_id: itemId,
     input: defined({ command, cwd: cwd ?? undefined, host }),
-    patterns: [host ?? command],
-    metadata: {
-      ...reasonOf(reason),
-      ...defined({ proposed_rule: proposedExecpolicyAmendment ?? undefined }),
-      always: exactly(action, [host ?? command]),
-    },
+    requested: requestedBy(action, { command, directory: cwd ?? undefined, host }),
+    metadata: { ...reasonOf(reason), ...defined({ proposed_rule: proposedExecpolicyAmendment ?? undefined }) },
   };
+}
+
+interface CommandRequest {
+  readonly command: string;
+  readonly directory: string | undefined;
+  readonly host: string | undefined;
+}
+
+/** Input for a running program is not a command line, whatever it is named. */
+function requestedBy(action: string, { command, directory, host }: CommandRequest): RequestedAction {
+  if (host !== undefined) return { kind: "url", url: host };
+  return action === "shell" && command !== "" ? { kind: "command", command, directory } : { kind: "unknown" };
 }
 
 /** The request does not repeat the changes: they are in the item that began before it. */
@@ -124,8 +130,9 @@ function onFileApproval(
   const { threadId, turnId, itemId, reason, grantRoot } = params;
   const thread = threadOf(state, threadId);
   const changes = thread.tools.get(placeOf(thread, { turnId, itemId }).key)?.changes ?? [];
-  const paths = changes.map(({ path }) => path);
-  const root = typeof grantRoot === "string" ? [{ action: "apply_patch", pattern: `${grantRoot}/*` }] : [];
+  const paths = changes.flatMap(({ path, kind }) => [path, ...moved(kind)]);
+  // With a root Codex asks to write below it for the rest of the session.
+  const roots = typeof grantRoot === "string" ? [grantRoot] : [];
   return {
     type: "permission",
     key: keyOf(params, id),
@@ -133,12 +140,9 @@ function onFileApproval(
     tool: "apply_patch",
     call_id: itemId,
     input: { changes: changes.map(({ path, kind, diff }) => ({ path, kind: kind.type, diff })) },
-    patterns: paths,
-    metadata: {
-      ...reasonOf(reason),
-      ...defined({ grant_root: grantRoot ?? undefined }),
-      always: [...exactly("apply_patch", paths), ...root],
-    },
+    requested:
+      paths.length === 0 ? { kind: "unknown" } : { kind: "paths", access: "write", paths: [...paths, ...roots] },
+    metadata: { ...reasonOf(reason), ...defined({ grant_root: grantRoot ?? undefined }) },
   };
 }
 
@@ -151,18 +155,20 @@ function onPermissions(id: RpcId, params: RequestOf<"item/permissions/requestApp
     tool: null,
     call_id: itemId,
     input: permissions,
-    patterns: pathsIn(permissions.fileSystem),
-    metadata: { ...reasonOf(reason), cwd, always: [{ action: "permissions", pattern: "*" }] },
+    // More rights for what follows, which is not one action.
+    requested: { kind: "unknown" },
+    metadata: { ...reasonOf(reason), cwd },
   };
 }
 
-function pathsIn(fileSystem: unknown): string[] {
-  if (typeof fileSystem !== "object" || fileSystem === null) return [];
-  const { read, write }: { read?: unknown; write?: unknown } = fileSystem;
-  return [read, write]
-    .flatMap((list): unknown[] => (Array.isArray(list) ? list : []))
-    .filter((path) => typeof path === "string");
+/** The target of a file that is moved too. */
+function moved(change: unknown): string[] {
+  const { move_path: target } = shapeOf(change);
+  return typeof target === "string" ? [target] : [];
 }
+
+const changedPaths = (changes: Readonly<Record<string, unknown>>): string[] =>
+  Object.entries(changes).flatMap(([path, change]) => [path, ...moved(change)]);
 
 function onUserInput(id: RpcId, params: RequestOf<"item/tool/requestUserInput">): Question {
   const { itemId, questions, isBlocking, autoResolutionMs } = params;

@@ -15,6 +15,8 @@ import {
   whole,
 } from "../../core/report-builders.ts";
 import type { MockHears, MockLine, MockSays, MockSaysOf } from "../../dialects/mock.ts";
+import { isString } from "../../dialects/shape.ts";
+import type { RequestedAction } from "../../permissions/inspection.ts";
 import type { ContentPart, Subagent, ToolCallPart } from "../../protocol/items.ts";
 import { encode } from "./encode.ts";
 
@@ -212,9 +214,8 @@ function onOther(line: OtherLine): readonly Report[] {
       return [{ type: "session", native_session_id: line.session, metadata }];
     }
     case "ask": {
-      const { id: key, action, tool, call: call_id, input, patterns } = line;
-      const always = patterns.map((pattern) => ({ action, pattern, exact: true }));
-      return [{ type: "permission", key, action, tool, call_id, input, patterns, metadata: { always } }];
+      const { id: key, action, tool, call: call_id, input } = line;
+      return [{ type: "permission", key, action, tool, call_id, input, requested: requestedBy(line) }];
     }
     case "question": {
       const questions = line.questions.map((question) => ({ ...question, custom: true }));
@@ -257,6 +258,13 @@ function onOther(line: OtherLine): readonly Report[] {
     default:
       return unreachable(line);
   }
+}
+
+function requestedBy({ action, input, patterns }: MockSaysOf<"ask">): RequestedAction {
+  if (action === "bash") {
+    return isString(input.command) ? { kind: "command", command: input.command } : { kind: "unknown" };
+  }
+  return action === "edit" ? { kind: "paths", access: "write", paths: patterns } : { kind: "tool" };
 }
 
 const blockPart = (kind: "text" | "reasoning", text: string): ContentPart =>

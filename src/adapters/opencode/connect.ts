@@ -23,10 +23,11 @@ import {
   isOpenCodeStatus,
 } from "../../dialects/opencode-stream.ts";
 import { answerTo, onChanged, onRemoval } from "./asks.ts";
-import { ask, chosenFrom, encode, rulesOf } from "./encode.ts";
+import { ask, chosenFrom, encode } from "./encode.ts";
 import { onPayload, sessionReport } from "./events.ts";
 import { onNoted } from "./notes.ts";
 import { addMessage } from "./parts.ts";
+import { rulesOf } from "./permission-rules.ts";
 import { type Asked, messageOf, type State, threadOf } from "./state.ts";
 import { endAborted, endTurn, onStatus, settleAbort } from "./turns.ts";
 
@@ -147,11 +148,13 @@ function onCreated(state: State, info: OpenCodeSession): Out {
   return [sessionReport(state, info), ...releaseWaiting(state)];
 }
 
-/** The session is still there. Rules are added to those it has, so only missing ones are sent. */
+/** The session is still there. Rules are added to those it has, unless they are its last ones already. */
 function onResumed(state: State, info: OpenCodeSession): Out {
   const out: Out = [sessionReport(state, info)];
   const wanted = state.options === null ? [] : rulesOf(state.options);
-  const permission = wanted.filter((rule) => !(info.permission ?? []).some((one) => isSameRule(one, rule)));
+  const last = (info.permission ?? []).slice(-wanted.length);
+  const isThere = wanted.every((rule, index) => last[index] !== undefined && isSameRule(last[index], rule));
+  const permission = isThere ? [] : wanted;
   const path = `/session/${info.id}`;
   if (!state.connected) return out;
   if (permission.length > 0) out.push(ask(state, "other", { method: "PATCH", path, body: { permission } }));

@@ -5,10 +5,9 @@ import { defined } from "../../core/defined.ts";
 import { unreachable } from "../../core/fold.ts";
 import type { LaunchOptions } from "../../core/launch.ts";
 import type { Report } from "../../core/report.ts";
-import type { OpenCodePermissionRule } from "../../dialects/opencode.ts";
-import { protectedWildcards } from "../../permissions/protected-files.ts";
 import type { Ask, Attachment, Prompt, SessionChange } from "../../protocol/commands.ts";
-import type { MessagePlace, PermissionMode } from "../../protocol/events.ts";
+import type { MessagePlace } from "../../protocol/events.ts";
+import { nativeRules } from "./permission-rules.ts";
 import { type Asked, type State, threadOf, turnPage } from "./state.ts";
 
 type Out = (Report | Send)[];
@@ -228,7 +227,8 @@ function set(state: State, change: SessionChange): Send[] {
   };
   const { permission_rules: permission } = change;
   if (permission === undefined || state.root === null) return [];
-  return [ask(state, "other", { method: "PATCH", path: `/session/${state.root}`, body: { permission } })];
+  const body = { permission: nativeRules(permission) };
+  return [ask(state, "other", { method: "PATCH", path: `/session/${state.root}`, body })];
 }
 
 function compact(state: State, root: string): Out {
@@ -243,32 +243,6 @@ function compact(state: State, root: string): Out {
 
 /** The agent of OpenCode's that may look but not touch. */
 export const PLAN_AGENT = "plan";
-
-/** Rules of a session come after those of the configuration, and the last rule that matches wins. */
-export function permissionRules(mode: PermissionMode): readonly OpenCodePermissionRule[] {
-  switch (mode) {
-    case "bypass":
-      return [{ permission: "*", pattern: "*", action: "allow" }];
-    case "acceptEdits":
-      return [{ permission: "edit", pattern: "*", action: "allow" }, ...askForProtected];
-    case "default":
-    case "plan":
-      return [];
-    default:
-      return unreachable(mode);
-  }
-}
-
-/** Those of the mode, then those that the session was given: the last one counts. */
-export const rulesOf = ({
-  permission_mode,
-  permission_rules = [],
-}: LaunchOptions): readonly OpenCodePermissionRule[] => [...permissionRules(permission_mode), ...permission_rules];
-
-/** Files that run code are asked for even where edits are accepted. */
-const askForProtected = protectedWildcards.map(
-  (pattern): OpenCodePermissionRule => ({ permission: "edit", pattern, action: "ask" }),
-);
 
 /** What a session's prompts are sent with, from its options. */
 export const chosenFrom = (options: LaunchOptions): State["chosen"] => ({

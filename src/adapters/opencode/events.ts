@@ -23,7 +23,8 @@ import type { Todo } from "../../protocol/events.ts";
 import { onRemoved, revertOf, shareOf } from "./asks.ts";
 import { addMessage, byUser, headOf, isPast, isRoot, messageFor, onDelta, onFile, onPatch, onWords } from "./parts.ts";
 import { isQuiet } from "./quiet.ts";
-import { finishPart, isDone, messageOf, type State, type Thread, threadOf } from "./state.ts";
+import { requestedBy } from "./requested.ts";
+import { finishPart, isDone, messageOf, type Part, type State, type Thread, threadOf } from "./state.ts";
 import { childOf, hold, link, onChildCreated, openSubagent } from "./subagents.ts";
 import { onTool } from "./tools.ts";
 import { onAssistantMessage, onError, onIdle, onStatus } from "./turns.ts";
@@ -302,22 +303,21 @@ function onSubtask(state: State, part: Extract<OpenCodePart, { type: "subtask" }
 }
 
 function onPermission(state: State, asked: OpenCodePermission): Report {
-  const { metadata, tool, permission, patterns, always } = asked;
+  const { metadata = {}, tool, permission } = asked;
   const call = tool === undefined ? undefined : findCall(state, tool.callID);
-  const named = metadata?.tool;
+  const named = metadata.tool;
   return {
     type: "permission",
     key: asked.id,
     action: permission,
     tool: call?.name ?? (typeof named === "string" ? named : null),
     call_id: tool?.callID ?? null,
-    input: metadata?.input ?? metadata ?? {},
-    patterns,
-    metadata: always === undefined ? undefined : { always },
+    input: metadata.input ?? metadata,
+    requested: requestedBy({ permission, metadata, input: call?.input ?? {} }),
   };
 }
 
-function findCall(state: State, callId: string): { readonly name: string } | undefined {
+function findCall(state: State, callId: string): Extract<Part, { type: "tool" }> | undefined {
   for (const part of state.parts.values()) if (part.type === "tool" && part.callId === callId) return part;
   return undefined;
 }

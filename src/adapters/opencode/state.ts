@@ -3,6 +3,7 @@ import type { AgentCommand } from "../../core/agent-io.ts";
 import type { LaunchOptions } from "../../core/launch.ts";
 import type { Report } from "../../core/report.ts";
 import type { OpenCodeError, OpenCodePart, OpenCodeSessionEvent } from "../../dialects/opencode.ts";
+import type { Shape } from "../../dialects/shape.ts";
 import type { MessagePlace } from "../../protocol/events.ts";
 import type { Subagent } from "../../protocol/items.ts";
 
@@ -60,6 +61,8 @@ export type Part =
       readonly type: "tool";
       readonly name: string;
       readonly callId: string;
+      /** Its arguments, once they are known. */
+      input: Shape;
       running: boolean;
       /** The output so far, as in the last running update. */
       output: string;

@@ -39,7 +39,7 @@ function beginTool(
   const known = state.parts.get(part.id);
   if (known?.type === "tool") return known;
   if (message.latest === null) out.push(...parentFor(state, { part, message }));
-  const tool: ToolOpen = { type: "tool", name: part.tool, callId: part.callID, running: false, output: "" };
+  const tool: ToolOpen = { type: "tool", name: part.tool, callId: part.callID, input: {}, running: false, output: "" };
   state.parts.set(part.id, tool);
   message.open.add(part.id);
   const call = { ...headOf(state, { part, message }), parent: message.latest ?? undefined };
@@ -77,6 +77,7 @@ function startResult(
 ): Report[] {
   tool.running = true;
   const { input } = part.state;
+  tool.input = input;
   const cut = part.state.status === "error" && Object.keys(input).length === 0;
   const call = callPart(tool, { arguments: JSON.stringify(input), title: titleOf(part) });
   return [

@@ -1,4 +1,5 @@
 /** What a person is asked, as requests to an ACP client. */
+import { allowedFromNowOn, canRemember, scopesOf, subjectOf } from "../../core/approval-words.ts";
 import type { Permission, Question, QuestionRequest } from "../../protocol/events.ts";
 import type { Request } from "./lines.ts";
 import type { State } from "./state.ts";
@@ -10,10 +11,7 @@ export const REJECT = "reject";
 export function permissionRequest(state: State, { session, data }: { session: string; data: Permission }): Request {
   const { permission_id, action, metadata } = data;
   const tool = metadata.call_id === null ? undefined : state.tools.get(metadata.call_id);
-  const title = tool?.title ?? `${action}: ${metadata.patterns.join(", ")}`;
-  // Where nothing can be kept, "always" is not offered.
-  const keeps = !Array.isArray(metadata.always) || metadata.always.length > 0;
-  const always = { optionId: ALWAYS, name: "Always allow in this session", kind: "allow_always" };
+  const title = tool?.title ?? [action, subjectOf(data)].filter((text) => text !== "").join(": ");
   return {
     jsonrpc: "2.0",
     id: permission_id,
@@ -30,12 +28,34 @@ export function permissionRequest(state: State, { session, data }: { session: st
       },
       options: [
         { optionId: ONCE, name: "Allow once", kind: "allow_once" },
-        ...(keeps ? [always] : []),
+        ...alwaysOptions(data),
         { optionId: REJECT, name: "Reject", kind: "reject_once" },
       ],
     },
   };
 }
+
+/** Where nothing can be remembered, "always" is not offered. A scope is part of the option's id, and shown in full. */
+function alwaysOptions(data: Permission) {
+  if (!canRemember(data.metadata)) return [];
+  const words = allowedFromNowOn(data);
+  const exact = words.length > OPTION_WIDTH ? `${words.slice(0, OPTION_WIDTH)}…` : words;
+  return [
+    { optionId: ALWAYS, name: `Always: ${exact}`, kind: "allow_always" },
+    ...scopesOf(data).map(({ scope, always }) => ({
+      optionId: `${ALWAYS} ${scope}`,
+      name: `Always: ${always}`,
+      kind: "allow_always",
+    })),
+  ];
+}
+
+/** Maximum length of the exact action in an option: the whole of it is in the tool call. */
+const OPTION_WIDTH = 100;
+
+/** The broader scope that an option stands for, or null. */
+export const scopeIn = (optionId: string): string | null =>
+  optionId.startsWith(`${ALWAYS} `) ? optionId.slice(ALWAYS.length + 1) : null;
 
 /** The changes that are asked for, where the request carries them. */
 function contentOf(input: unknown): unknown[] {

@@ -1,5 +1,6 @@
 /** Permissions and questions, with the ids and the fields that OpenCode's dialogs need. */
 
+import { canRemember } from "../../core/approval-words.ts";
 import { defined } from "../../core/defined.ts";
 import { unifiedDiff } from "../../core/diff.ts";
 import type { OpenCodePermissionReply, OpenCodeQuestionInfo } from "../../dialects/opencode.ts";
@@ -10,7 +11,8 @@ import { firstText, recordOf, toolInput, toolName } from "./tools.ts";
 
 export function askPermission(rendering: Rendering, { data }: EventOf<"permission.requested">): void {
   const { state } = rendering;
-  const { tool, call_id: call, input, patterns, deadline: _, always: pattern, ...more } = data.metadata;
+  const { tool, call_id: call, input, patterns, scopes = [], deadline: _, ...rest } = data.metadata;
+  const more = scopes.length === 0 ? rest : { ...rest, scopes };
   const entry = call === null ? undefined : state.tools.get(call);
   const sessionID = entry?.session ?? rootOf(rendering).id;
   const id = makeId(rendering, "per", data.permission_id);
@@ -22,9 +24,10 @@ export function askPermission(rendering: Rendering, { data }: EventOf<"permissio
       id,
       sessionID,
       permission: permissionName({ action: data.action, tool }),
-      patterns,
+      // The dialog shows them, also where nothing can be remembered.
+      patterns: patterns.length === 0 ? [stringOf(more.title) ?? tool ?? data.action] : patterns,
       metadata: Object.assign({}, more, describedInput({ tool: tool ?? data.action, input })),
-      always: always(pattern) ?? patterns,
+      always: canRemember(data.metadata) ? patterns : [],
       ...toolOf(entry),
     },
   });
@@ -61,13 +64,6 @@ function diffOf({ path, input }: { path: string; input: Readonly<Record<string, 
   if (typeof diff === "string") return { diff };
   if (typeof before === "string" && typeof after === "string") return { diff: unifiedDiff({ path, before, after }) };
   return typeof content === "string" ? { diff: unifiedDiff({ path, before: "", after: content }) } : {};
-}
-
-/** What "always" would allow: OpenCode's own patterns, or the builtin agent's rules. */
-function always(value: unknown): string[] | null {
-  if (!Array.isArray(value)) return null;
-  const patterns = value.map((one) => (typeof one === "string" ? one : firstText(recordOf(one), ["pattern"])));
-  return patterns.every((pattern) => pattern !== "") ? patterns : null;
 }
 
 const replies: Readonly<Record<PermissionStatus, OpenCodePermissionReply>> = {

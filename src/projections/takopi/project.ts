@@ -1,6 +1,8 @@
 /**
  * Universal → Takopi: `started`, actions, `completed`. One run is one turn, and `completed` is always its last line.
  */
+
+import { subjectOf } from "../../core/approval-words.ts";
 import { budgetWords } from "../../core/budget-words.ts";
 import { type Fold, unreachable } from "../../core/fold.ts";
 import type { TakopiEvent } from "../../dialects/takopi.ts";
@@ -269,8 +271,7 @@ function onPermission(
   { run, data }: { run: Run; data: EventOf<"permission.resolved">["data"] },
 ): void {
   if (data.status !== "reject") return;
-  const { tool, patterns } = data.metadata;
-  const what = patterns.length === 0 ? (tool ?? "") : patterns.join(", ");
+  const what = subjectOf(data) || (data.metadata.tool ?? "");
   warn(rendering, { run, name: "denied", title: `Permission denied: ${data.action} ${what}`.trim() });
 }
 

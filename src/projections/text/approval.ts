@@ -1,8 +1,9 @@
 /** What a person sees before saying yes: the whole command or change, where it happens, and what "always" allows. */
 
+import { allowedFromNowOn, type OfferedScope, scopesOf } from "../../core/approval-words.ts";
 import { commandIn } from "../../core/command.ts";
 import { unifiedDiff } from "../../core/diff.ts";
-import { visible } from "../../core/visible.ts";
+import { labelled, visible } from "../../core/visible.ts";
 import { isShape, isString, type Shape, shapeOf } from "../../dialects/shape.ts";
 import type { Permission } from "../../protocol/events.ts";
 import type { Paint } from "./style.ts";
@@ -23,8 +24,10 @@ export interface Approval {
   readonly patterns: readonly string[];
   /** What the agent says about it. */
   readonly words: readonly string[];
-  /** What "always" would allow, in words. */
+  /** What "always" allows, in words. */
   readonly always: string;
+  /** Broader scopes that "always" may have instead, in words. */
+  readonly scopes: readonly OfferedScope[];
 }
 
 interface Field {
@@ -39,7 +42,7 @@ export function approvalOf({ permission, directory }: ApprovalRequest): Approval
   const changes = found === null ? changesIn(metadata) : NO_CHANGES;
   const drawn = new Set([...changes.fields, ...(found === null ? [] : [found.field])]);
   const isPlain = (name: string, value: unknown): boolean =>
-    isWords(name, value) || (name === "cwd" && value === directory);
+    isWords(name, value) || ((name === "cwd" || name === "directory") && value === directory);
   const isKnown = (name: string, value: unknown): boolean =>
     OWN_FIELDS.includes(name) || value === input[name] || (name === "diff" && changes.diffs.includes(String(value)));
   const fields = [
@@ -54,12 +57,13 @@ export function approvalOf({ permission, directory }: ApprovalRequest): Approval
     patterns: isBare ? metadata.patterns : [],
     words: [...new Set([...wordsIn(metadata), ...wordsIn(input)])],
     always: allowedFromNowOn(permission),
+    scopes: scopesOf(permission),
   };
 }
 
 /** For a terminal: nothing in it can command the terminal. */
 export function approvalLines(request: ApprovalRequest, paint: Paint): string[] {
-  const { command, diffs, fields, patterns, words, always } = approvalOf(request);
+  const { command, diffs, fields, patterns, words, always, scopes } = approvalOf(request);
   return [
     ...(command === null ? [] : commandLines(command, paint)),
     ...diffs.flatMap((diff) => diffLines(diff, paint)),
@@ -68,6 +72,7 @@ export function approvalLines(request: ApprovalRequest, paint: Paint): string[] 
     ...words.map((text) => paint.dim(`the agent says: ${labelled(text)}`)),
     paint.dim(`in ${labelled(request.directory)}`),
     paint.dim(`always: ${always}`),
+    ...scopes.map((one) => paint.dim(`or always: ${one.always}`)),
   ];
 }
 
@@ -82,10 +87,17 @@ const wordsIn = (fields: Shape): string[] =>
     .map(String);
 
 /** Fields of the request that are Franca's own. */
-const OWN_FIELDS: readonly string[] = ["always", "call_id", "deadline", "input", "patterns", "tool"];
-
-/** On one line, with line breaks as visible as the rest: a field cannot pass for the next one. */
-const labelled = (text: string): string => visible(text).replaceAll("\n", "\\n");
+const OWN_FIELDS: readonly string[] = [
+  "call_id",
+  "deadline",
+  "every_time",
+  "input",
+  "patterns",
+  "remembered",
+  "scope",
+  "scopes",
+  "tool",
+];
 
 function commandLines(command: string, paint: Paint): string[] {
   const [first = "", ...more] = visible(command).split("\n");
@@ -197,55 +209,3 @@ function codexDiffs(changes: Shape | readonly unknown[]): string[] {
     return [head, ...others, text?.text ?? ""].join("\n");
   });
 }
-
-/** What "always" would allow, in words. */
-export function allowedFromNowOn({ action, metadata }: Permission): string {
-  const { always, patterns } = metadata;
-  if (!Array.isArray(always)) {
-    return `what the agent takes it for; it asks for ${quotedList(patterns.length === 0 ? [action] : patterns)}`;
-  }
-  if (always.length === 0) return "nothing more than this time";
-  // Strings are OpenCode's own rules, which its server keeps for the project.
-  const where = always.every(isString)
-    ? "in every session of this project, until its OpenCode server stops"
-    : "in this session";
-  const rules = always.map((rule: unknown) => (isString(rule) ? { action, pattern: rule } : shapeOf(rule)));
-  return `${[...new Set(rules.map(ruleWords))].join(", and ")}, ${where}`;
-}
-
-function ruleWords({ action, pattern, exact }: Shape): string {
-  const name = String(action);
-  const nouns = subjects.get(name);
-  if (pattern === "*") return nouns === undefined ? `every use of ${labelled(name)}` : `every ${nouns.one}`;
-  const what = `\`${labelled(String(pattern))}\``;
-  const isPattern = exact !== true && /[*?]/.test(String(pattern));
-  if (nouns === undefined) return `${labelled(name)} ${isPattern ? `matching ${what}` : what}`;
-  return isPattern ? `${nouns.many} ${nouns.matching ?? "matching"} ${what}` : `${nouns.exactly} ${what}`;
-}
-
-interface Subject {
-  readonly one: string;
-  readonly many: string;
-  readonly exactly: string;
-  readonly matching?: string;
-}
-
-const commands: Subject = { one: "command", many: "commands", exactly: "exactly the command" };
-const edits: Subject = { one: "edit", many: "edits", exactly: "edits of", matching: "of files matching" };
-
-const subjects: ReadonlyMap<string, Subject> = new Map([
-  ["bash", commands],
-  ["shell", commands],
-  ["Bash", commands],
-  ["PowerShell", commands],
-  ["edit", edits],
-  ["apply_patch", edits],
-  ["read", { one: "read", many: "reads", exactly: "reads of", matching: "of files matching" }],
-  ["webfetch", { one: "web request", many: "requests", exactly: "requests to", matching: "to addresses matching" }],
-  ["network", { one: "network access", many: "network access", exactly: "network access to", matching: "to" }],
-  ["external_directory", { one: "path outside the folder", many: "paths", exactly: "the path" }],
-  ["doom_loop", { one: "repeated call", many: "repeated calls", exactly: "repeated calls of" }],
-  ["permissions", { one: "permission asked for here", many: "permissions", exactly: "access to" }],
-]);
-
-const quotedList = (texts: readonly string[]): string => texts.map((text) => `\`${labelled(text)}\``).join(", ");

@@ -4,7 +4,7 @@ import { defineProjection } from "../../core/projection.ts";
 import type { UniversalEvent } from "../../protocol/events.ts";
 import { type TextState, textProjection } from "./project.ts";
 
-export { type ApprovalRequest, allowedFromNowOn, approvalLines } from "./approval.ts";
+export { type ApprovalRequest, approvalLines } from "./approval.ts";
 export { type MarkdownText, openMarkdown } from "./markdown.ts";
 export { activityOf, progressOf, type TextOptions, type TextPiece, type TextState, textProjection } from "./project.ts";
 export { clean, oneLine, type Paint, paintFor } from "./style.ts";

@@ -109,7 +109,8 @@ export const resourceTypes = {
     promptId: "Aborts only this prompt, whether it waits or runs.",
   } satisfies FieldsOf<typeof resources.AbortSession>,
   ReplyPermission: {
-    reply: "`once`, `always` (for this session) or `reject`.",
+    reply: "`once`, `always` (exactly this action, for the rest of the session) or `reject`.",
+    scope: "With `always`: one of the request's `scopes`, which is allowed instead of the exact action.",
     message: "With `reject`: why, for the agent.",
   } satisfies FieldsOf<typeof resources.ReplyPermission>,
   ReplyQuestion: {

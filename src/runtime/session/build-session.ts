@@ -2,7 +2,6 @@
 import type { Adapter } from "../../core/adapter.ts";
 import { sessionLimits } from "../../core/budget.ts";
 import { defaultPolicy, type TurnPolicy } from "../../core/input.ts";
-import { noRules } from "../../core/permission-rules.ts";
 import { openSession } from "../../core/session.ts";
 import type { Snapshot } from "../../core/snapshot.ts";
 import type { SessionId } from "../../protocol/ids.ts";
@@ -98,13 +97,12 @@ const heldEnvironment = ({ options: { store } }: Runtime): Readonly<Record<strin
 
 function policyOf({ options, prices }: Runtime, { adapter, settings: { create } }: BuildOptions): TurnPolicy {
   const { budgets = {} } = options;
-  const keepsRules = adapter.capabilities.permissionRules === true;
   const base: TurnPolicy = { ...defaultPolicy, ...options.policy, askPlugins: options.settle !== undefined };
   return {
     ...base,
     watchdogMs: create.watchdogMs ?? base.watchdogMs,
     unattended: { ...base.unattended, ...create.unattended },
-    permissionRules: keepsRules ? noRules : { rules: create.permissionRules ?? [], directory: create.directory ?? "" },
+    permissionRules: { rules: create.permissionRules ?? [], directory: create.directory ?? "" },
     finishTodos: create.finishTodos ?? base.finishTodos,
     budgets: {
       ...sessionLimits(budgets, create.budget),

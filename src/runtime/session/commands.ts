@@ -1,4 +1,5 @@
 /** The table of commands: each opens the session by its id if need be, and keeps it open meanwhile. */
+import type { Session } from "../../core/session.ts";
 import { PermissionId, QuestionId, type SessionId } from "../../protocol/id-schemas.ts";
 import { changeAgent } from "./change-agent.ts";
 import type { AdoptOptions, Sessions } from "./contract.ts";
@@ -12,7 +13,7 @@ import { prompt } from "./prompt.ts";
 import { refuseEnded } from "./refusals.ts";
 import { markRevert } from "./rewind.ts";
 import { sideRequest } from "./side-requests.ts";
-import { abort, answer, compact, dropQueued, shell, terminate } from "./turn-commands.ts";
+import { abort, answer, checkScope, compact, dropQueued, shell, terminate } from "./turn-commands.ts";
 import { update } from "./update.ts";
 
 export type Commands = Pick<
@@ -93,7 +94,8 @@ export function answers(table: OpenSessions): Answers {
       withSession(table, id, (open) => {
         const permission_id = PermissionId.parse(permission);
         const command = { type: "permission.reply" as const, permission_id, ...reply };
-        return answer(open, { id: permission, kind: "permission", command });
+        const check = (session: Session): void => checkScope(session, permission, reply);
+        return answer(open, { id: permission, kind: "permission", command, check });
       }),
     replyQuestion: (id, question, given) =>
       withSession(table, id, (open) => {

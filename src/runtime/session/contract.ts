@@ -4,7 +4,7 @@ import type { AgentMode } from "../../core/capabilities.ts";
 import type { RelayedEvent } from "../../core/relay.ts";
 import type { Adoption, DiscoverQuery, Discovery } from "../../protocol/adoption.ts";
 import type { BudgetLimits } from "../../protocol/budget.ts";
-import type { Ask, Attachment, PermissionReply, PromptExtras } from "../../protocol/commands.ts";
+import type { Ask, Attachment, PermissionAnswer, PromptExtras } from "../../protocol/commands.ts";
 import type { Revert, UniversalEvent } from "../../protocol/events.ts";
 import type { SessionId } from "../../protocol/ids.ts";
 import type {
@@ -148,11 +148,7 @@ export interface Sessions {
   abort(id: SessionId, options: { readonly clearQueue: boolean; readonly promptId?: string }): Promise<void>;
   /** Removes a prompt that waits; one that has started is not touched. */
   dropQueued(id: SessionId, promptId: string): Promise<void>;
-  replyPermission(
-    id: SessionId,
-    permission: string,
-    reply: { readonly reply: PermissionReply; readonly message?: string },
-  ): Promise<void>;
+  replyPermission(id: SessionId, permission: string, answer: PermissionAnswer): Promise<void>;
   replyQuestion(id: SessionId, question: string, answers: readonly (readonly string[])[]): Promise<void>;
   rejectQuestion(id: SessionId, question: string, options: { readonly message?: string }): Promise<void>;
   compact(id: SessionId): Promise<void>;

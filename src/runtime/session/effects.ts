@@ -1,7 +1,9 @@
 /** Performs the effects of a session's fold once their events are stored: sends, starts and stops, answers, plugins. */
 import { unreachable } from "../../core/fold.ts";
 import { type Effect, SETTLE_MS } from "../../core/input.ts";
+import type { PermissionReport } from "../../core/report.ts";
 import type { TurnId } from "../../protocol/ids.ts";
+import { inspectAction } from "../inspect-action.ts";
 import { timeoutSignal } from "../timeout-signal.ts";
 import { launchOptions } from "./launch-options.ts";
 import type { OpenSession } from "./open-session.ts";
@@ -35,6 +37,8 @@ export function perform(runtime: Runtime, open: OpenSession, effect: Effect): vo
       return;
     case "relay.answer":
       return runtime.answerRelay(effect);
+    case "inspect":
+      return runtime.background.run("sessions", () => inspect(runtime, open, effect.report));
     case "settle":
       return runtime.background.run("plugins", () => settle(runtime, open, effect.turn_id));
     default:
@@ -43,6 +47,22 @@ export function perform(runtime: Runtime, open: OpenSession, effect: Effect): vo
 }
 
 const stopShell = async ({ shell }: OpenSession): Promise<void> => shell?.stop({ silently: false });
+
+/** Feeds what is known about a permission request back into the session. If something fails, users are asked. */
+async function inspect({ options, logger }: Runtime, open: OpenSession, report: PermissionReport): Promise<void> {
+  const { key, requested } = report;
+  const directory = open.settings.create.directory ?? process.cwd();
+  try {
+    const [inspection, plugin] = await Promise.all([
+      inspectAction(requested, directory),
+      options.askPlugins?.({ session: open.id, report }),
+    ]);
+    open.writer.feed({ type: "inspected", key, inspection, plugin });
+  } catch (error) {
+    logger.warn("permission.inspection_failed", { session: open.id, error });
+    open.writer.feed({ type: "inspected", key, inspection: null });
+  }
+}
 
 /** Plugins may propose how the turn continues. One that fails is reported and never ends the turn. */
 async function settle({ options, logger }: Runtime, open: OpenSession, turn_id: TurnId): Promise<void> {

@@ -4,7 +4,7 @@ import type { Capabilities } from "../../core/capabilities.ts";
 import { unkeepable } from "../../core/permission-rules.ts";
 import { ApiError } from "../../protocol/errors.ts";
 import type { PermissionMode } from "../../protocol/events.ts";
-import type { CreateSession } from "../../protocol/resources.ts";
+import type { CreateSession, PermissionRule } from "../../protocol/resources.ts";
 import { isEnded, type OpenSession } from "./open-session.ts";
 import type { Runtime } from "./runtime.ts";
 import { DAMAGED_SETTINGS } from "./summary.ts";
@@ -32,7 +32,7 @@ export function checkMode({ name, modes }: Adapter, mode: string): void {
   throw new ApiError("mode_not_supported", `${name} does not have the mode ${mode}. It has: ${known || "none"}.`);
 }
 
-/** Rules that nobody would keep are refused: a client that gives them relies on them. */
+/** Refuses rules that cannot be kept because the agent acts without asking: a client that gives them relies on them. */
 export function checkRules(
   adapter: Adapter,
   {
@@ -43,17 +43,25 @@ export function checkRules(
   const { capabilities, name } = adapter;
   if (rules.length === 0 || capabilities.permissionRules === true) return;
   const strict = rules.filter(({ action, permission }) => action !== "allow" && !onlyOpenCode.has(permission));
-  if (strict.length > 0 && (!capabilities.permissions || permissionMode === "bypass")) {
+  if (strict.length > 0 && !capabilities.permissions) {
     throw cannot(adapter, "keep permission rules: it does not ask before it acts");
+  }
+  const [kept] = strict;
+  if (kept !== undefined && permissionMode === "bypass") {
+    throw new ApiError(
+      "not_supported",
+      `${name} does not ask in the permission mode bypass, so the rule ${shownRule(kept)} cannot be kept. Choose another mode, or remove the rule.`,
+    );
   }
   const [first] = unkeepable(rules);
   if (first === undefined) return;
-  const { permission, pattern, action } = first;
   throw new ApiError(
     "not_supported",
-    `${name} cannot keep the permission rule ${action} ${permission} "${pattern}": it does not ask about that.`,
+    `${name} cannot keep the permission rule ${shownRule(first)}: it does not ask about that.`,
   );
 }
+
+const shownRule = ({ action, permission, pattern }: PermissionRule): string => `${action} ${permission} "${pattern}"`;
 
 const onlyOpenCode: ReadonlySet<string> = new Set(["question", "plan_enter", "plan_exit"]);
 

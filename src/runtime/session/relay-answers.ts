@@ -16,8 +16,11 @@ export function answerRelay(table: OpenSessions, relayed: RelayAnswer): void {
 async function deliver(table: OpenSessions, { session_id, request_id, answer }: RelayAnswer): Promise<void> {
   const { replyPermission, replyQuestion, rejectQuestion } = answers(table);
   const id = sessionId(session_id);
+  if (answer.kind === "permission") {
+    const { kind: _, ...given } = answer;
+    return replyPermission(id, request_id, given);
+  }
   const why = answer.message === undefined ? {} : { message: answer.message };
-  if (answer.kind === "permission") return replyPermission(id, request_id, { reply: answer.reply, ...why });
   if (answer.answers === null) return rejectQuestion(id, request_id, why);
   return replyQuestion(id, request_id, answer.answers);
 }

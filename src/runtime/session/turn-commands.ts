@@ -2,7 +2,7 @@
 import { defined } from "../../core/defined.ts";
 import type { Session } from "../../core/session.ts";
 import type { Snapshot } from "../../core/snapshot.ts";
-import type { Command } from "../../protocol/commands.ts";
+import type { Command, PermissionAnswer } from "../../protocol/commands.ts";
 import { ApiError, hasCode } from "../../protocol/errors.ts";
 import { promptId, turnId } from "../../protocol/ids.ts";
 import { noExit } from "../agent/connection/contract.ts";
@@ -49,19 +49,34 @@ async function promptlessTurn(
   return turn;
 }
 
+interface Answering {
+  readonly id: string;
+  readonly kind: "permission" | "question";
+  readonly command: Command;
+  /** Throws if the open request cannot be answered like this. */
+  readonly check?: (session: Session) => void;
+}
+
 /** The first answer wins; later ones are refused. */
-export function answer(
-  open: OpenSession,
-  { id, kind, command }: { id: string; kind: "permission" | "question"; command: Command },
-): Promise<void> {
+export function answer(open: OpenSession, { id, kind, command, check }: Answering): Promise<void> {
   return open.writer.command(command, (session: Session) => {
     const state = session.request(id);
     if (state === "answered") {
       throw new ApiError("already_answered", `The ${kind} request ${id} has been answered or withdrawn.`);
     }
-    if (state === "open" && isOfKind(session, { id, kind })) return;
+    if (state === "open" && isOfKind(session, { id, kind })) return check?.(session);
     throw new ApiError(`${kind}_not_found`, `Session ${open.id} has no ${kind} request ${id}.`);
   });
+}
+
+/** Refuses a scope that the request does not offer. */
+export function checkScope(session: Session, permission: string, { reply, scope }: PermissionAnswer): void {
+  if (scope === undefined) return;
+  if (reply !== "always") throw new ApiError("invalid_request", "`scope` can only be given with the reply `always`.");
+  const offered = session.snapshot().permissions.get(permission)?.metadata.scopes ?? [];
+  if (offered.includes(scope)) return;
+  const list = offered.length === 0 ? "It offers none." : `It offers: ${offered.map((one) => `"${one}"`).join(", ")}.`;
+  throw new ApiError("invalid_request", `The permission request does not offer the scope "${scope}". ${list}`);
 }
 
 function isOfKind(session: Session, { id, kind }: { id: string; kind: "permission" | "question" }): boolean {

@@ -1,5 +1,6 @@
 /** Inputs for the writer's queue, with the secrets we hold redacted before anything is stepped or stored. */
 import type { SessionInput } from "../../core/input.ts";
+import type { Inspection } from "../../permissions/inspection.ts";
 import type { StderrExcerpt } from "../../protocol/events.ts";
 import type { Heard } from "../agent/connection/contract.ts";
 import type { Redactor } from "../redact.ts";
@@ -54,10 +55,17 @@ export function redactInput(redactor: Redactor, input: UntimedInput): UntimedInp
   }
   if (input.type === "shell.output") return { ...input, delta: redactor.text(input.delta) };
   if (input.type === "shell.ended") return { ...input, output: redactor.text(input.output) };
+  if (input.type === "inspected") return { ...input, inspection: redactPaths(redactor, input.inspection) };
   if (input.type !== "disconnected") return input;
   const { exit } = input;
   const message = exit.message === undefined ? {} : { message: redactor.text(exit.message) };
   return { ...input, exit: { ...exit, ...message, ...redactStderr(redactor, exit) } };
+}
+
+/** A symlink can lead to a path with a secret in it. Everything else comes from lines that are redacted already. */
+function redactPaths(redactor: Redactor, inspection: Inspection | null): Inspection | null {
+  if (inspection === null) return null;
+  return { ...inspection, paths: inspection.paths.map((one) => ({ ...one, path: redactor.text(one.path) })) };
 }
 
 function redactStderr(redactor: Redactor, { stderr }: { readonly stderr?: StderrExcerpt }) {

@@ -128,17 +128,16 @@ const replyPermission = defineRoute({
     id: "replyPermission",
     tag: "Requests",
     summary: "Answer a permission request",
-    description: "The first answer counts. `always` also allows the same for the rest of the session.",
-    errors: ["session_not_found", "permission_not_found", "already_answered"],
+    description:
+      "The first answer counts. `always` also allows exactly the same action for the rest of the session (`metadata.patterns`), or the broader `scope` that is given, which must be one of `metadata.scopes`.",
+    errors: ["session_not_found", "permission_not_found", "already_answered", "invalid_request"],
     answers: "empty",
   },
   body: ReplyPermission,
   handle: async (call) => {
-    const { reply, message } = call.body;
-    await call.sessions.replyPermission(sessionOf(call), call.params.permissionId ?? "", {
-      reply,
-      ...defined({ message }),
-    });
+    const { reply, scope, message } = call.body;
+    const answer = { reply, ...defined({ scope, message }) };
+    await call.sessions.replyPermission(sessionOf(call), call.params.permissionId ?? "", answer);
     return empty();
   },
 });

@@ -1,5 +1,6 @@
 /** The tools of the MCP endpoint, as a table: what each takes and what it does. Unknown fields are refused. */
 import * as z from "zod";
+import { defined } from "../../core/defined.ts";
 import { itemsText } from "../../core/items-text.ts";
 import { sessionId } from "../../protocol/ids.ts";
 import type { SessionSummary } from "../../protocol/resources.ts";
@@ -119,12 +120,16 @@ const tools: readonly Tool[] = [
       session: Id,
       request: z.string().min(1).describe("Its permission_id or question_id, from `read`."),
       reply: z.enum(["once", "always", "reject"]).optional(),
+      scope: z
+        .string()
+        .optional()
+        .describe("With `always`: one of the request's `scopes`, instead of the exact action."),
       answers: z.array(z.array(z.string())).optional(),
     }),
-    call: async ({ sessions }, { session, request, reply, answers }) => {
+    call: async ({ sessions }, { session, request, reply, scope, answers }) => {
       const id = sessionId(session);
       if (answers !== undefined) await sessions.replyQuestion(id, request, answers);
-      else if (reply !== undefined) await sessions.replyPermission(id, request, { reply });
+      else if (reply !== undefined) await sessions.replyPermission(id, request, { reply, ...defined({ scope }) });
       else return failure("The input of answer: give `reply` for a permission, or `answers` for a question.");
       return answerWith({ session, request, answered: true });
     },

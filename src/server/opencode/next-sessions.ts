@@ -378,9 +378,9 @@ async function permission(call: OpenCodeCall): Promise<OpenCodeAnswer> {
 }
 
 async function reply(call: OpenCodeCall): Promise<OpenCodeAnswer> {
-  const { reply: given, message: why } = await call.body(Reply);
+  const { reply: given, scope, message: why } = await call.body(Reply);
   const { view, request } = await find(call, { id: call.params.requestID ?? "", kind: "permission" });
-  await call.sessions.replyPermission(view.id, request, { reply: given, ...defined({ message: why }) });
+  await call.sessions.replyPermission(view.id, request, { reply: given, ...defined({ scope, message: why }) });
   return "empty";
 }
 

@@ -5,7 +5,12 @@ import { ApiError } from "../../protocol/errors.ts";
 import { json, type OpenCodeAnswer, type OpenCodeCall, type OpenCodeRoute } from "./route.ts";
 import type { SessionView } from "./session-view.ts";
 
-export const Reply = z.looseObject({ reply: z.enum(["once", "always", "reject"]), message: z.string().optional() });
+/** `scope` is our own: OpenCode's clients allow exactly what `always` of the request lists. */
+export const Reply = z.looseObject({
+  reply: z.enum(["once", "always", "reject"]),
+  scope: z.string().optional(),
+  message: z.string().optional(),
+});
 const OldReply = z.looseObject({ response: z.enum(["once", "always", "reject"]) });
 export const Answers = z.looseObject({ answers: z.array(z.array(z.string())) });
 
@@ -16,9 +21,9 @@ export const permissionRoutes: readonly OpenCodeRoute[] = [
     path: "/permission/{requestID}/reply",
     action: "answer",
     handle: async (call) => {
-      const { reply, message } = await call.body(Reply);
+      const { reply, scope, message } = await call.body(Reply);
       const { view, request } = await find(call, { id: call.params.requestID ?? "", kind: "permission" });
-      await call.sessions.replyPermission(view.id, request, { reply, ...defined({ message }) });
+      await call.sessions.replyPermission(view.id, request, { reply, ...defined({ scope, message }) });
       return json(true);
     },
   },

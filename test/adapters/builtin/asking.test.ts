@@ -132,9 +132,9 @@ describe("a person is asked", () => {
       "go",
       replying(() => house, "always"),
     );
-    expect(of(events, "permission.requested").map(({ data }) => data.metadata.always)).toEqual([
-      [{ action: "bash", pattern: "echo *" }],
-      [{ action: "bash", pattern: "echo > made" }],
+    expect(of(events, "permission.requested").map(({ data }) => data.metadata.patterns)).toEqual([
+      ["echo *"],
+      ["echo > made"],
     ]);
   });
 

@@ -28,7 +28,7 @@ test("tools of servers are offered, asked for and called; a failure is a failed 
     asked.push(`${event.data.action} ${event.data.metadata.patterns.join()}`);
     await house.sessions.replyPermission(house.id, event.data.permission_id, { reply: "once" });
   });
-  expect(asked.sort()).toEqual(["mcp birds.add", "mcp web.add", "mcp web.fail"]);
+  expect(asked.sort()).toEqual(["mcp mcp__birds__add", "mcp mcp__web__add", "mcp mcp__web__fail"]);
   const parts = events.flatMap((event) => (event.type === "item.completed" ? event.data.item.content : []));
   const results = parts.flatMap((part) => (part.type === "tool_result" ? [[part.output, part.is_error]] : []));
   expect(results).toEqual(

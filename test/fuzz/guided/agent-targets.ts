@@ -70,6 +70,7 @@ function heardLive(adapter: Adapter, lines: readonly string[]): readonly Univers
   for (const recorded of recordedIn(lines)) {
     if (recorded.type === "exit") perform(live.disconnect(recorded.exit));
     else if (recorded.type === "unreadable") perform(live.step({ ...recorded }));
+    else if (recorded.type === "inspected") continue;
     else if (recorded.from === "agent") perform(hear(live, recorded.line));
     else if (live.session.connection() === "closed") perform(live.prompt("Go on."));
     answerRequests(live, perform);
