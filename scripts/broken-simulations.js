@@ -17,8 +17,8 @@ const bugs = [
     bug: "acts and acknowledges before anything is stored",
     shows: /acknowledged|does not say so|not stored|was shown|twice|sent to an agent|replay/,
     file: "src/runtime/session/writer.ts",
-    from: "else void store(state, { append, done, after });",
-    to: "else { after(); void store(state, { append, done: [], after: () => {} }); }",
+    from: "else storeInBackground(state, { append, done, after });",
+    to: "else { after(); storeInBackground(state, { append, done: [], after: () => {} }); }",
   },
   {
     bug: "skips a sequence",

@@ -1,7 +1,6 @@
 /** Wires everything: agents and log into sessions, sessions and surfaces into a daemon that listens. */
 import { mkdtempSync, rmSync } from "node:fs";
 import type { Server } from "node:http";
-import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { withCommand } from "../adapters/acp/generic.ts";
@@ -32,6 +31,7 @@ import { removeAttachments } from "./http/attachment-files.ts";
 import { isLoopback } from "./http/auth.ts";
 import type { Connections } from "./http/connections.ts";
 import { openHostCalls } from "./http/host-calls.ts";
+import { listen, urlOf } from "./http/listen.ts";
 import { proved } from "./http/proofs.ts";
 import { type ConnectionLimits, createHttpServer, type Surface } from "./http/server.ts";
 import { serveDelegate } from "./mcp/delegate.ts";
@@ -368,39 +368,7 @@ function once(work: () => Promise<void>): () => Promise<void> {
   };
 }
 
-async function listen(server: Server, { host, port }: { host: string; port: number }): Promise<AddressInfo> {
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", (error: NodeJS.ErrnoException) => reject(listenError(error, { host, port })));
-    server.listen({ host, port }, () => resolve());
-  });
-  const address = server.address();
-  if (address === null || typeof address === "string") throw new Error("The server has no port.");
-  return address;
-}
-
-function listenError(error: NodeJS.ErrnoException, { host, port }: { host: string; port: number }): ApiError {
-  const options = { cause: error };
-  switch (error.code) {
-    case "EADDRINUSE":
-      return new ApiError("address_in_use", `Port ${port} on ${host} is in use: choose another with --port.`, options);
-    case "EACCES":
-      return new ApiError("invalid_request", `Port ${port} may not be used by this user: choose another.`, options);
-    default:
-      return new ApiError(
-        "invalid_request",
-        `Cannot listen on ${host}:${port} (${error.message}): choose an address of this machine with --host.`,
-        options,
-      );
-  }
-}
-
 function publishUrl(address: Address, bound: { host: string; port: number }): string {
   address.url = urlOf(bound);
   return address.url;
-}
-
-/** An address that means "all" is reached by loopback. */
-function urlOf({ host, port }: { host: string; port: number }): string {
-  const name = host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host;
-  return `http://${name.includes(":") ? `[${name}]` : name}:${port}`;
 }

@@ -59,7 +59,8 @@ export async function endTree(root: TreeRoot, ladder: readonly Rung[]): Promise<
     const members = living(root, { known, since });
     if (members.length === 0) return [];
     if (performance.now() > deadline) return members.map((member) => member.pid);
-    signalAll(members, "SIGKILL");
+    // A wrapper ends after its program and reaps it; killed together, the program would stay as a zombie.
+    signalAll(recipients(root, members), "SIGKILL");
     since = performance.now();
     await sleep(POLL_MS);
   }

@@ -24,7 +24,7 @@ test("the SDK builds for the browser and runs where there is nothing of Node", a
     asked.push({ url, authorization: new Headers(headers).get("authorization") });
     return Response.json({ sessions: [] });
   };
-  const page = createContext({ fetch, URL, URLSearchParams, AbortController });
+  const page = createContext({ fetch, URL, URLSearchParams, AbortController, performance });
   expect(runInContext("typeof process", page)).toBe("undefined");
   runInContext(text, page);
   const list = `franca.connect({ url: "http://127.0.0.1:7717", token: "of-the-page" }).sessions()`;
