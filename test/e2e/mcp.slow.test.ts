@@ -36,13 +36,13 @@ test(
       ["POST", "/v1/trust"],
       ["GET", "/opencode/session"],
       ["GET", "/metrics"],
-      ["GET", "/v1/mcp/"],
     ]) {
-      expect({ path, ...(await ask({ method, path })) }).toEqual({ path, status: 401 });
+      expect({ path, ...(await ask({ method, path })) }).toEqual({ path, status: 403 });
     }
+    expect(await ask({ method: "GET", path: "/v1/mcp/" })).toEqual({ status: 404 });
     const body = { jsonrpc: "2.0", id: 1, method: "tools/list" };
     expect(await ask({ method: "POST", path: "/v1/mcp", body })).toEqual({ status: 200 });
-    expect(await ask({ method: "POST", path: "/v1/mcp?full=true", body })).toEqual({ status: 401 });
+    expect(await ask({ method: "POST", path: "/v1/mcp?full=true", body })).toEqual({ status: 403 });
     const text = JSON.stringify(await session.listNative({ offset: 0, limit: 1_000 }));
     expect(text).toContain("FRANCA_SESSION_CREDENTIAL");
     expect(text).not.toMatch(/FRANCA_SESSION_CREDENTIAL","value":"[\w-]{30}/);
