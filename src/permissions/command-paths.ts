@@ -20,9 +20,16 @@ function plainPaths(word: string): string[] {
     // Where an option's letters end is not known: a path begins at the first character that only paths have.
     const start = bare.startsWith("-") ? bare.search(/[/~]|\.\./) : -1;
     const inOption = start < 0 ? [] : [bare.slice(start)];
-    return bare.startsWith("-") ? [bare, bare.replace(/^--?[a-z]?/i, ""), ...inOption] : [bare];
+    return bare.startsWith("-") ? [bare, bare.replace(/^--?[a-z]?/i, ""), ...inOption, ...behindLetters(bare)] : [bare];
   });
 }
+
+/** Maximum number of letters of options in one word, before the value of the last one. */
+const MAX_LETTERS = 8;
+
+/** What may be the value of the last option in a word such as `-uofile`. */
+const behindLetters = (word: string): string[] =>
+  /^-[a-z0-9]{2}/i.test(word) ? Array.from({ length: MAX_LETTERS }, (_, at) => word.slice(at + 2)) : [];
 
 /** Without the letters that end it: they are no path. */
 const withoutScheme = (text: string): string =>

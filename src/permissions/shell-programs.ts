@@ -29,11 +29,11 @@ type Inspect = (args: readonly Word[], findings: Findings) => ProgramFacts;
 
 /** Inspects the arguments of a program by its name without folder. */
 export const inspectProgram = (name: string, args: readonly Word[], findings: Findings): ProgramFacts =>
-  programs.get(name)?.(args, findings) ?? nothing;
+  (programs.get(name) ?? programs.get(name.replace(/-?\d[\d.]*$/, "")))?.(args, findings) ?? nothing;
 
 const programs = new Map<string, Inspect>();
 const define = (names: string, inspect: Inspect): void => {
-  for (const name of names.split(" ")) programs.set(name, inspect);
+  for (const name of names.split(" ")) programs.set(name.toLowerCase(), inspect);
 };
 
 const joined = (words: readonly Word[]): string => words.map(({ text }) => text).join(" ");
@@ -53,7 +53,7 @@ const endsOf = (args: readonly Word[]): string[] =>
 define(
   "export declare typeset local readonly set shopt enable hash bind complete compgen compopt let read readarray " +
     "mapfile unset getopts fc history pushd popd dirs unalias autoload zmodload emulate setopt unsetopt vared zle " +
-    "sched functions abbr source . wait return logout suspend fish csh tcsh",
+    "sched functions abbr source . jobs wait return logout suspend fish csh tcsh",
   (args, { markUnclear, expandText }) => {
     markUnclear("it changes the shell or runs a file in it");
     for (const { text } of args) expandText(text);
@@ -118,7 +118,7 @@ function defineWrapper(names: string, { flags, values, operands = 0, unclear }: 
   });
 }
 
-defineWrapper("nohup setsid builtin noglob nocorrect busybox toybox doas sudo", {});
+defineWrapper("- nohup setsid builtin noglob nocorrect busybox toybox doas sudo", {});
 defineWrapper("time", { flags: /^-p$/ });
 defineWrapper("chrt taskset", { operands: 1 });
 defineWrapper("nice ionice", { flags: /^-\d+$/, values: /^-n$/ });
@@ -167,6 +167,15 @@ define("find gfind", (args, { markUnclear, runWords }) => {
   return nothing;
 });
 
+// A link counts from its own folder, not from that of the command: later paths could lead out through it.
+define("ln gln", (args, { markUnclear }) => {
+  const texts = args.map(({ text }) => text);
+  const isSymbolic = texts.some((text) => /^(-\w*s|--s)/.test(text));
+  if (isSymbolic && texts.some((text) => text.split("/").includes("..")))
+    markUnclear("it makes a link to a folder above");
+  return nothing;
+});
+
 define("git", (args, { markUnclear, runWords, runScript }) => {
   let at = 0;
   for (let text = args[at]?.text; text?.startsWith("-"); text = args[at]?.text) {
@@ -176,7 +185,10 @@ define("git", (args, { markUnclear, runWords, runScript }) => {
   }
   const rest = args.slice(at);
   const [subcommand = "", action = ""] = rest.map(({ text }) => text);
-  const runsCommand = `${subcommand} ${action}` === "bisect run" || `${subcommand} ${action}` === "submodule foreach";
+  const runsCommand =
+    `${subcommand} ${action}` === "bisect run" ||
+    `${subcommand} ${action}` === "submodule foreach" ||
+    (subcommand === "submodule" && rest.some(({ text }) => text === "foreach"));
   if (runsCommand) {
     runWords(rest.slice(2));
     runScript(joined(rest.slice(2).filter(({ text }) => !text.startsWith("-"))));
@@ -204,7 +216,7 @@ define("git", (args, { markUnclear, runWords, runScript }) => {
 
 /** Options of git's subcommands whose value is a command, or a setting that can be one. */
 const gitRunOption =
-  /^(--exec|-x|--upload-pack|--receive-pack|--extcmd|--open-files-in-pager|--index-filter|--tree-filter|--config|-c|-u)(=|$)|^-O./;
+  /^(--exec|-x|--upload-pack|--receive-pack|--extcmd|--open-files-in-pager|--index-filter|--tree-filter|--config|-c|-u)(=|$)|^-[Ox].|^-u(?!no$|normal$|all$).|^--(exe|upl|rec(?!u)|extc|open|sendmail-cmd)/;
 
 // Builtins that evaluate array subscripts in their arguments, and with them substitutions in quotes.
 define("[[", (args, { markUnclear, expandText }) => {
@@ -224,7 +236,7 @@ define("test [ printf", (args, { markUnclear, expandText }) => {
 
 // Interpreters: a script file is the business of the rule for the program, a text in an argument or the input is not.
 define(
-  "python python2 python3 node nodejs deno bun tsx ruby perl php lua luajit tclsh expect osascript R Rscript julia " +
+  "python python2 python3 pypy node nodejs deno bun tsx ruby perl php lua luajit tclsh expect osascript R Rscript julia " +
     "elixir erl scala groovy jshell ghci irb ipython pwsh powershell",
   (args) => {
     const [first = "-"] = args.map(({ text }) => text);
@@ -244,6 +256,7 @@ define("sed gsed", (args) => {
 define(
   "ssh watch parallel script su runuser pkexec flock strace ltrace perf entr chroot unshare nsenter " +
     "systemd-run tmux screen docker podman kubectl npx pnpx bunx uvx vim vi nvim " +
+    "fd fdfind poetry pipenv uv bundle mise direnv asdf setpriv valgrind watchexec nix-shell nix pee sqlite psql mysql " +
     "emacs gdb lldb bwrap firejail xvfb-run dbus-run-session prlimit numactl setarch unbuffer caffeinate socat nc ncat " +
     "tar bsdtar sort rsync scp sftp split man zip ld.so qemu-x86_64 start-stop-daemon rlwrap hyperfine fakeroot proot torsocks proxychains",
   (args) => ({ spellings: endsOf(args), runsText: args.some(({ text }) => /[\s;|&$`(!]/.test(text)) }),

@@ -155,7 +155,7 @@ function readDollar(reader: Reader, expansion: Expansion): void {
     skipExpression(reader, { closer: "]", quoted });
     return expand(reader, { word, start, what: "an arithmetic expansion" });
   }
-  const [name = ""] = /^(\w+|[@*#?$!-]|[~=^+]\w+)/.exec(reader.text.slice(reader.at + 1, reader.at + 100)) ?? [];
+  const [name = ""] = /^(\w+|[@*#?$!-]|[~=^+]+\w+)/.exec(reader.text.slice(reader.at + 1, reader.at + 100)) ?? [];
   reader.at += 1 + name.length;
   if (name !== "") return expand(reader, { word, start, what: "a variable" });
   if (after === '"' && !quoted) markUnclear(reader, "it has a translated string");
