@@ -88,7 +88,7 @@ export const mutants = [
     to: "turn.activity;",
   },
   {
-    bug: "holds a request for ever when its inspection is lost",
+    bug: "holds a request forever when its inspection is lost",
     file: "src/core/clock.ts",
     from: "if (deadline <= state.at) onInspected(state, out, { key: report.key, inspection: null });",
     to: "void deadline, report;",
