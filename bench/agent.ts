@@ -76,7 +76,7 @@ async function claudeTurn({ asked, id, model }: { asked: string; id: string; mod
   await say({ type: "result", ...result, session_id, uuid: randomUUID() });
 }
 
-/** As many tool calls as it is asked for: all are begun, then all are done. */
+/** Emits the requested number of tool calls: starts all of them, then completes all of them. */
 async function claudeCalls(asked: string, { id, model }: { id: string; model: string }): Promise<void> {
   const count = Number(/calls (\d+)/.exec(asked)?.[1] ?? 0);
   const about = { parent_tool_use_id: null, session_id };

@@ -1,4 +1,4 @@
-/** How long other sessions wait while one has very many tool calls open at once. */
+/** Measures how long other sessions wait while one session has many open tool calls. */
 import { idleAt, openStream, post } from "./http.ts";
 import { atMost, type Measurement, ms, whole } from "./measure.ts";
 import { startFranca } from "./programs.ts";

@@ -77,7 +77,7 @@ function mayReject({ expression, arguments: [executor] = [] }) {
   return expression.getText() === "Promise" && ts.isFunctionLike(executor) && executor.parameters.length > 1;
 }
 
-/** What a variable or a property is set to. */
+/** The initial value of a variable or a property. */
 function initializerOf(node) {
   if ((ts.isVariableDeclaration(node) || ts.isPropertyAssignment(node)) && node.initializer !== undefined) {
     return ts.skipParentheses(node.initializer);

@@ -1,5 +1,5 @@
 /**
- * The last resort for errors that nothing handles: bugs. They are written to `crash.log` in the data folder, with their
+ * Handles errors that no other code handles: bugs. They are written to `crash.log` in the data folder, with their
  * stack, and the user gets one sentence. The daemon first closes in order, within a bound.
  */
 import { mkdirSync, writeFileSync } from "node:fs";
@@ -37,7 +37,7 @@ export function openLastResort({ folder, logger, redactor, close }: LastResort):
   };
   process.on("uncaughtException", onFatal);
   process.on("unhandledRejection", onFatal);
-  // A terminal or a pipe that is gone: nobody reads what is printed, and sessions continue.
+  // The terminal or pipe was closed: the output is dropped, and sessions continue.
   for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
 }
 

@@ -64,7 +64,7 @@ async function logs(flags: Flags): Promise<void> {
     rest = lines.pop() ?? "";
     process.stdout.write(lines.map(shown).join(""));
   });
-  // A file that is moved away is found again by the next change.
+  // After the file is moved away, the next change finds the new one.
   watcher.on("error", () => {});
   await new Promise<void>((resolve) => onSignals({ interrupt: resolve, terminate: resolve }));
   watcher.close();

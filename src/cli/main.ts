@@ -136,7 +136,7 @@ async function programWith(named: string | undefined | null): Promise<Command> {
   return program;
 }
 
-/** A limit of the system, or a folder that is full or cannot be written: a sentence instead of a stack. */
+/** System limits, full disks and unwritable folders are reported in one sentence, without a stack trace. */
 async function asStorageError(error: unknown): Promise<unknown> {
   if (!(error instanceof Error && "code" in error)) return error;
   if (error.code === "EMFILE" || error.code === "ENFILE") return new CommandError(TOO_MANY_FILES, { cause: error });

@@ -84,13 +84,13 @@ interface Tui {
   readonly trusted: boolean;
 }
 
-/** The shell's environment, except for what is meant for Franca: the owner's token may be among it. */
+/** The shell's environment without Franca's own variables, which may include the owner's token. */
 function tuiEnvironment({ secret, trusted }: Tui): NodeJS.ProcessEnv {
   const own = Object.entries(process.env).filter(([name]) => !name.startsWith("FRANCA_"));
   return {
     ...Object.fromEntries(own),
     OPENCODE_SERVER_PASSWORD: secret,
-    // Else a `tui.json` of the folder, or of its `.opencode`, could name a plugin, which runs when the TUI starts.
+    // Otherwise a `tui.json` in the folder or in its `.opencode` could name a plugin, which runs when the TUI starts.
     ...(trusted ? {} : { OPENCODE_DISABLE_PROJECT_CONFIG: "1" }),
   };
 }
@@ -107,10 +107,10 @@ interface CredentialRequest {
   readonly kind: "client" | "web-app";
 }
 
-/** Time after which the credential of a program ends that the daemon cannot watch. */
+/** Lifetime of the credential of a program that the daemon cannot watch. */
 const CLIENT_MS = 30 * 86_400_000;
 
-/** A credential for the folder. It ends when this process does, also when that is killed. */
+/** Creates a credential for the folder. It ends with this process, even if the process is killed. */
 async function openClientCredential({ url, settings, folders, kind }: CredentialRequest): Promise<ClientCredential> {
   const { token, data } = settings;
   const http = openHttp({ url, data, ...defined({ token: token ?? undefined }) });
@@ -138,7 +138,7 @@ const isOwnDaemon = async (url: string, { data }: LoadedSettings): Promise<boole
 interface Serving {
   readonly program: string;
   readonly api: string;
-  /** Guards the port, and is what the daemon is shown. */
+  /** Protects the port, and authenticates to the daemon. */
   readonly secret: string;
   readonly flags: Flags;
 }
@@ -252,7 +252,7 @@ async function prepare({ url, words, flags, settings }: Preparing): Promise<Prep
       trust: flags.trust === true,
     });
     const agent = flags.agent ?? asked.agent;
-    // A daemon of another machine knows nothing of the folder that the program starts in.
+    // A daemon on another machine cannot access the folder that the program starts in.
     const trusted = (await isOwnDaemon(url, settings)) && (await door.trust(directory)).trusted === true;
     const folders = [directory, ...(asked.directory === null ? [] : [asked.directory])];
     return { program, scope: agent === null ? "" : `/@${agent}`, more: asked.words, folders, trusted };

@@ -15,7 +15,7 @@ export interface NumberedLine {
 /** The lines of a file, or of standard input for `-`. */
 export async function* readLines(file: string): AsyncGenerator<NumberedLine> {
   const input: Readable = file === "-" ? process.stdin : createReadStream(file);
-  // Thrown by the loop.
+  // The loop throws this error.
   input.on("error", () => {});
   let lines: NumberedLine[] = [];
   const splitter = splitLines({

@@ -82,13 +82,13 @@ async function revoke(beginning: string | undefined, flags: Flags): Promise<void
   if (found === undefined) throw new CommandError(`There is no credential ${beginning}. See: franca token list`);
   if (others.length > 0) throw new CommandError(`Several credentials begin with ${beginning}. Give more of the id.`);
   await http.request(`/v1/tokens/${encodeURIComponent(found.id)}`, { method: "DELETE" }).catch((error: unknown) => {
-    // It ended by itself in the meantime.
+    // The credential ended in the meantime.
     if (!(error instanceof ApiError && error.code === "not_found")) throw error;
   });
   process.stdout.write(`Revoked: ${found.id.slice(0, SHOWN)} (${found.kind})\n`);
 }
 
-/** Without a daemon, the credentials in the data folder are all there are. */
+/** Without a running daemon, only the credentials in the data folder exist. */
 async function logOutPages(flags: Flags): Promise<void> {
   refuseInsideSession(process.env);
   if ((await daemonAddress({ flags, env: process.env })) === null) {

@@ -102,7 +102,7 @@ export interface PermissionOption {
   readonly kind: string;
 }
 
-/** The option that says a reply, by its kind: ids and places mean nothing. Null: none of them says it. */
+/** Returns the option for a reply, by its kind: ids and order have no meaning. Null if there is none. */
 export function optionFor(options: readonly PermissionOption[], reply: AgentReply): PermissionOption | null {
   const of = (kind: string): PermissionOption[] => options.filter((option) => option.kind === kind);
   switch (reply) {

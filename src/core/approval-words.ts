@@ -1,4 +1,4 @@
-/** What a permission request is about and what "always" allows, in words: the same in every client. */
+/** Describes a permission request and the scope of "always" as text. All clients use the same text. */
 import type { Permission } from "../protocol/events.ts";
 import { labelled } from "./visible.ts";
 
@@ -21,7 +21,7 @@ export const canRemember = ({ patterns, every_time = false }: Permission["metada
 export const scopesOf = (permission: Permission): readonly OfferedScope[] =>
   (permission.metadata.scopes ?? []).map((scope) => ({ scope, always: allowedFromNowOn(permission, scope) }));
 
-/** What "always" allows, in words: the exact action, or the broader scope that the user chose. */
+/** Describes what "always" allows: the exact action, or the broader scope that the user chose. */
 export function allowedFromNowOn({ action, metadata }: Permission, scope?: string): string {
   const { patterns, tool } = metadata;
   if (scope !== undefined) return `${scopeWords(action, scope)}, in this session`;

@@ -1,6 +1,6 @@
 /**
  * Which open items are background work: work that outlives its turn, as the agent reports it. Everything else that is
- * open is in the foreground and holds its turn. Kept up to date item by item, so that no step looks at all of them.
+ * open is in the foreground and holds its turn. Updated item by item, so that no step iterates over all of them.
  */
 import type { Ledger, MachineState, OpenItem, OpenWork } from "./machine-state.ts";
 import type { ItemHead } from "./report.ts";

@@ -107,7 +107,7 @@ function onPermissionReply(
     const { reply, scope, message } = command;
     const { relay, key } = request;
     if (relay !== undefined) {
-      // The session that asked remembers it.
+      // The session that sent the request remembers the reply.
       resolvePermission(state, out, { request, reply, options: ours() });
       out.push(relayAnswer(relay, { kind: "permission", reply, ...defined({ scope, message }) }));
       return afterAnswer(state, out);

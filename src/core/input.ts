@@ -24,7 +24,7 @@ export interface Proposal {
   readonly prompt: string;
 }
 
-/** What the edge found out about a permission request. */
+/** Result of the inspection of a permission request by the edge. */
 export interface InspectedRequest {
   /** The key of the request. */
   readonly key: string;
@@ -116,7 +116,7 @@ export type Effect =
   | { readonly type: "shell.stop"; readonly turn_id: TurnId }
   /** A request that was relayed from another session is answered here: the answer is due there. */
   | RelayAnswer
-  /** Parse the command, resolve the paths, ask the plugins; then feed `inspected` (the machine waits 10 s). */
+  /** Parse the command, resolve the paths, call the plugins; then feed `inspected` (the machine waits 10 s). */
   | { readonly type: "inspect"; readonly report: PermissionReport }
   /** Ask the plugins whether to go on; feed their answers as `proposals` (in time: the machine waits 2 s). */
   | { readonly type: "settle"; readonly turn_id: TurnId };

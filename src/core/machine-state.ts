@@ -111,11 +111,11 @@ export type OpenRequest =
 /** A permission request whose inspection is not finished. Clients do not see it. */
 export interface HeldRequest {
   readonly report: PermissionReport;
-  /** Users are asked about it then, whether or not it was inspected. */
+  /** Time at which users are asked, whether or not the request was inspected. */
   readonly deadline: number;
   /** The native line that it came with. */
   readonly line: number | null;
-  /** Whether it came after the agent's word that the turn is over, so that the agent is not done. */
+  /** Whether it came after the agent's end signal: the agent is still working. */
   readonly afterEnd: boolean;
 }
 

@@ -66,7 +66,7 @@ const placed: ReadonlySet<string> = new Set(["external_directory", "private_addr
 function isAcceptedEdit(state: MachineState, { report, inspection }: Inspected): boolean {
   const { requested, byHost = false } = report;
   if (state.known.get("permission_mode") !== "acceptEdits" || inspection?.opaque !== null) return false;
-  // A program of the folder could exchange a link while the agent writes.
+  // A program in the folder could replace a link while the agent writes.
   if (state.known.get("trusted") === false && !byHost) return false;
   if (requested.kind !== "paths" || requested.access !== "write" || inspection.paths.length === 0) return false;
   return inspection.paths.every(({ inside, runsCode }) => inside && !runsCode);
@@ -76,7 +76,7 @@ function isAcceptedEdit(state: MachineState, { report, inspection }: Inspected):
 const isBypassed = (state: MachineState, inspected: Inspected, { rule }: Verdict): boolean =>
   state.known.get("permission_mode") === "bypass" && rule === null && !couldBeDenied(state, inspected);
 
-/** Whether rules deny something, and it is not certain that this action does nothing of it. */
+/** Whether some rule denies, and this action cannot be proven to avoid what it denies. */
 function couldBeDenied({ policy }: MachineState, { report: { requested }, inspection }: Inspected): boolean {
   if (!policy.permissionRules.rules.some(({ action }) => action === "deny")) return false;
   if (requested.kind === "url" || requested.kind === "tool") return false;
@@ -92,26 +92,26 @@ function decideUnattended(state: MachineState, inspected: Inspected): Decision {
   if (policy === "allow" && isListed && !couldBeDenied(state, inspected)) {
     return { reply: "once", rule: "unattended.allow" };
   }
-  // With a word of why, so that the agent can continue by other means.
+  // Includes the reason, so that the agent can try another way.
   const message = "No user is there to ask, and the policy of the session denies it.";
   return { reply: "reject", rule: "unattended.deny", message };
 }
 
 export function scopesOf(state: MachineState, inspected: Inspected): Scopes {
-  // A rule can lift this bound. One answer does not: the next loop is another one.
+  // Only a rule can lift this limit. A single reply cannot, because the next loop is a different one.
   if (inspected.report.action === "doom_loop") return noScopes;
   const action = scopedAction(state, inspected);
   return { exact: exactScope(action), broader: inspected.inspection === null ? [] : broaderScopes(action) };
 }
 
-/** The exact action in words: the whole command, the real paths, the address or the name of the tool. */
+/** The exact action as text: the whole command, the real paths, the address or the name of the tool. */
 export function patternsOf({ report, inspection }: Inspected): readonly string[] {
   const { requested } = report;
   switch (requested.kind) {
     case "command":
       return [requested.command];
     case "paths":
-      // Users must see where a symlink leads.
+      // Users must see the target of a symlink.
       return inspection === null ? requested.paths : inspection.paths.map(({ path }) => path);
     case "url":
       return [requested.url];

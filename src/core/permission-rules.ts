@@ -1,4 +1,4 @@
-/** Permission rules of a session: which of them the turn machine reads itself, and which no one could keep. Pure. */
+/** Permission rules of a session: those that the turn machine applies, and those that cannot be enforced. Pure. */
 import { findRule, permissionOf } from "../permissions/rules.ts";
 import type { PermissionRule } from "../protocol/resources.ts";
 
@@ -16,6 +16,6 @@ export const deniesQuestions = ({ rules }: RulePolicy): boolean =>
 /** What every agent that asks at all asks about, in its default mode; or what only OpenCode has. */
 const askedAbout: readonly string[] = ["bash", "edit", "question", "doom_loop", "plan_enter", "plan_exit"];
 
-/** Rules that only the agent itself could keep: it does what they forbid without asking. */
+/** Rules that Franca cannot enforce, because the agent performs these actions without a request. */
 export const unkeepable = (rules: readonly PermissionRule[]): readonly PermissionRule[] =>
   rules.filter(({ permission, action }) => action !== "allow" && !askedAbout.includes(permissionOf(permission)));

@@ -7,6 +7,6 @@ export type Recorded = { readonly at: number | null; readonly place?: number } &
   | { readonly type: "line"; readonly from: "agent" | "host"; readonly line: unknown }
   | { readonly type: "unreadable"; readonly text: string; readonly error: string }
   | { readonly type: "exit"; readonly exit: Exit }
-  /** What the edge found out about a permission request. */
+  /** Result of the inspection of a permission request by the edge. */
   | (InspectedRequest & { readonly type: "inspected" })
 );

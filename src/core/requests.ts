@@ -95,7 +95,7 @@ function denyLate(state: MachineState, out: MachineOutput[], found: InspectedReq
   return decision?.reply === "reject" ? apply(state, out, { request, decision }) : null;
 }
 
-/** Removes a held request whose tool went on, or which the agent withdrew. Clients never saw it. */
+/** Removes a held request whose tool continued, or which the agent withdrew. Clients never saw it. */
 export function withdrawHeld(state: MachineState, key: string): boolean {
   const isHeld = state.held.delete(key);
   if (isHeld) state.resolved.add(key);

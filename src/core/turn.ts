@@ -72,7 +72,7 @@ export type MachineInput =
       }
     >
   /**
-   * All that one native line gave; none when it was ignored, which is still a sign of life. `line`: its number;
+   * All reports of one native line; empty for an ignored line, which still counts as activity. `line`: its number;
    * `host`: the line of a recorded host that led to the reports.
    */
   | {

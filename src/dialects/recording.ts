@@ -17,7 +17,7 @@ export type Recorded =
   | { readonly type: "exit"; readonly exit: RecordedExit; readonly at: number | null }
   | (RecordedInspection & { readonly type: "inspected"; readonly at: number | null });
 
-/** What a session found out about a permission request before it decided. */
+/** Result of the inspection of a permission request, stored before the decision. */
 export interface RecordedInspection {
   readonly key: string;
   /** Null if there is none, or if it has another shape. */

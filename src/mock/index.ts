@@ -113,7 +113,7 @@ function hear(mock: Mock, line: MockHears): void {
   }
 }
 
-/** Plays in the background. A bug in a scenario is the agent's death. */
+/** Plays in the background. A bug in a scenario ends the agent. */
 function start(mock: Mock): void {
   run(mock).catch((error: unknown) => {
     mock.host.exit({ code: null, signal: null, message: String(error), error_code: "internal" });

@@ -43,7 +43,7 @@ export function perform(script: Script, stage: Stage): Performance {
   const progress: Progress = { over: false, leaving: false, gone: false, asked: null };
   stop.signal.addEventListener("abort", () => progress.asked?.resolve(undefined));
   const done = playAll(script, { ...stage, progress, stop });
-  // Thrown to the one who waits for it.
+  // The caller that awaits it gets the error.
   done.catch(() => {});
   return {
     done,

@@ -234,7 +234,7 @@ define("test [ printf", (args, { markUnclear, expandText }) => {
   return nothing;
 });
 
-// Interpreters: a script file is the business of the rule for the program, a text in an argument or the input is not.
+// Interpreters: the rule for the program covers a script file, but not program text in an argument or the input.
 define(
   "python python2 python3 pypy node nodejs deno bun tsx ruby perl php lua luajit tclsh expect osascript R Rscript julia " +
     "elixir erl scala groovy jshell ghci irb ipython pwsh powershell",

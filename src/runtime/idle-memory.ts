@@ -42,7 +42,7 @@ export function releaseMemoryWhenIdle(heap: Heap = ownHeap): void {
     }
     later();
   };
-  // A collection that fails costs memory only: the next look tries again.
+  // A failed collection only costs memory. The next check tries again.
   const later = (): void => void setTimeout(() => look().catch(later), LOOK_MS).unref();
   later();
 }

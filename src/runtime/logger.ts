@@ -52,7 +52,7 @@ function writePlain(line: object, destination: LoggerOptions["destination"]): vo
     if (destination === undefined) writeSync(STDERR, text);
     else destination.write(text);
   } catch {
-    // The line is lost: there is no other place for it.
+    // The line is lost: there is no other output for it.
   }
 }
 

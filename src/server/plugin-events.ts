@@ -24,7 +24,7 @@ export async function askToSettle(
   return answers.flatMap(({ plugin, output }) => (output.continue === null ? [] : [{ plugin, ...output.continue }]));
 }
 
-/** Asks every plugin about a permission request, before clients see it. One deny wins over every allow. */
+/** Calls every plugin for a permission request, before clients see it. One deny wins over every allow. */
 export async function askAboutPermission(
   { plugins, places }: Pick<PluginFeed, "plugins" | "places">,
   { session, report }: PluginRequest,

@@ -1,6 +1,6 @@
 /**
  * The action behind a permission request of an ACP agent: from the arguments of the tool call, its diffs and its
- * locations. A title is written for people and can leave out anything, so it is never used.
+ * locations. A title is meant for display and may be incomplete, so it is never used.
  */
 import { joinWords, wrappedScript } from "../../core/shell-words.ts";
 import { isString, type Shape, shapeOf } from "../../dialects/shape.ts";
@@ -24,7 +24,7 @@ export function requestedBy(call: Call): RequestedAction {
     case "execute":
       return { kind: "unknown" };
     default:
-      // Without arguments it could be anything, a command too.
+      // Without arguments the action is unknown: it could be a command.
       return Object.keys(input).length === 0 ? { kind: "unknown" } : { kind: "tool" };
   }
 }
@@ -58,6 +58,6 @@ export const pathsOf = ({ content, locations }: Call): string[] => [
   ]),
 ];
 
-/** The command as users were shown it: of an agent that sends no arguments, the title. */
+/** The command as shown to users: the title if the agent sends no arguments. */
 export const shownCommand = ({ kind, input, title }: Call): string | null =>
   commandIn(shapeOf(input)) ?? (kind === "execute" ? title : null);

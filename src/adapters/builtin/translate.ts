@@ -237,7 +237,7 @@ const onPermission = (line: Says<"permission.asked">): Report => ({
   metadata: line.metadata,
 });
 
-/** The metadata are our own: the path is the real one, and the command is the one that runs. */
+/** The builtin agent writes this metadata, so the path is the real one and the command is the one that runs. */
 function requestedBy({ action, metadata: { command, filepath, url } }: Says<"permission.asked">): RequestedAction {
   if (action === "bash") return isString(command) ? { kind: "command", command } : { kind: "unknown" };
   if (isString(url)) return { kind: "url", url };

@@ -115,7 +115,7 @@ interface CommandRequest {
   readonly host: string | undefined;
 }
 
-/** Input for a running program is not a command line, whatever it is named. */
+/** Input for a running program is not a command line, whatever its field is called. */
 function requestedBy(action: string, { command, directory, host }: CommandRequest): RequestedAction {
   if (host !== undefined) return { kind: "url", url: host };
   return action === "shell" && command !== "" ? { kind: "command", command, directory } : { kind: "unknown" };
@@ -131,7 +131,7 @@ function onFileApproval(
   const thread = threadOf(state, threadId);
   const changes = thread.tools.get(placeOf(thread, { turnId, itemId }).key)?.changes ?? [];
   const paths = changes.flatMap(({ path, kind }) => [path, ...moved(kind)]);
-  // With a root Codex asks to write below it for the rest of the session.
+  // With a root, Codex requests write access below it for the rest of the session.
   const roots = typeof grantRoot === "string" ? [grantRoot] : [];
   return {
     type: "permission",
@@ -155,7 +155,7 @@ function onPermissions(id: RpcId, params: RequestOf<"item/permissions/requestApp
     tool: null,
     call_id: itemId,
     input: permissions,
-    // More rights for what follows, which is not one action.
+    // Additional rights for later actions, not for a single one.
     requested: { kind: "unknown" },
     metadata: { ...reasonOf(reason), cwd },
   };

@@ -1,6 +1,6 @@
 /**
- * Permission rules as OpenCode gets them. It keeps rules that deny; whatever a rule would allow it asks about, and the
- * turn machine answers by the real command or path.
+ * Permission rules as OpenCode gets them. It enforces `deny` rules itself. For everything that
+ * a rule would allow, it requests permission, and the turn machine answers by the real command or path.
  */
 import { unreachable } from "../../core/fold.ts";
 import type { LaunchOptions } from "../../core/launch.ts";

@@ -22,7 +22,7 @@ export interface Policy {
   readonly remembered: readonly RememberedScope[];
 }
 
-/** Why the user is asked in every mode but `bypass`, whatever was allowed before. Null if the rules decide. */
+/** Why the user is asked in every mode except `bypass`, regardless of earlier approvals. Null if the rules decide. */
 type Guard = string | null;
 
 /** An action that rules match as one text: a path, a URL, a host, a tool. */

@@ -23,7 +23,7 @@ export async function enter(context: ToolContext, { written, ...request }: PathR
   const place = await findPlace(context.directory, written);
   if (context.view.hides(place.path)) throw new ToolFailure(`${place.shown} is one of Franca's own files: no access.`);
   if (place.inside || isKept(context, place)) return place;
-  // A rule that denies the action comes first: then there is nothing to ask.
+  // A rule that denies the action comes first, because then no request is needed.
   const own = pathPermit(context, { place, ...request, metadata: {} });
   await context.permit({ ...own, judge: (policy) => unlessDenied(own.judge(policy)) });
   await context.permit(outsidePermit(place.path));

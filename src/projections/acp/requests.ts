@@ -53,7 +53,7 @@ function alwaysOptions(data: Permission) {
 /** Maximum length of the exact action in an option: the whole of it is in the tool call. */
 const OPTION_WIDTH = 100;
 
-/** The broader scope that an option stands for, or null. */
+/** Returns the broader scope that an option represents, or null. */
 export const scopeIn = (optionId: string): string | null =>
   optionId.startsWith(`${ALWAYS} `) ? optionId.slice(ALWAYS.length + 1) : null;
 

@@ -24,9 +24,9 @@ export interface Approval {
   readonly patterns: readonly string[];
   /** What the agent says about it. */
   readonly words: readonly string[];
-  /** What "always" allows, in words. */
+  /** Description of what "always" allows. */
   readonly always: string;
-  /** Broader scopes that "always" may have instead, in words. */
+  /** Descriptions of the broader scopes that "always" may have instead. */
   readonly scopes: readonly OfferedScope[];
 }
 

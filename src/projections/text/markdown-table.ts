@@ -43,11 +43,11 @@ function columnWidths(rows: readonly (readonly string[])[]): number[] {
   return widths;
 }
 
-/** The widest columns give way until the row fits; of columns that are equally wide, the first ones. */
+/** Narrows the widest columns until the row fits; of equally wide columns, the first ones. */
 function narrowed(widths: readonly number[], available: number): number[] {
   const room = available - GAP * (widths.length - 1);
   const used = (limit: number): number => widths.reduce((sum, size) => sum + Math.min(size, limit), 0);
-  // No column needs to be wider than the room there is, so the number of steps is bounded by it.
+  // No column needs to be wider than the available width, which bounds the number of steps.
   let limit = Math.max(MIN_COLUMN, Math.min(Math.max(...widths), room));
   while (used(limit) > room && limit > MIN_COLUMN) limit -= 1;
   let left = Math.max(0, room - used(limit));

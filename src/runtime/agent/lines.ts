@@ -13,7 +13,7 @@ export interface LineBudget {
   held: number;
 }
 
-/** What unfinished lines of all connections of the process may hold together. */
+/** Maximum total size of the unfinished lines of all connections of the process. */
 const ALL_LINES_LIMIT = 128 * 1024 * 1024;
 const processBudget: LineBudget = { limit: ALL_LINES_LIMIT, held: 0 };
 /**

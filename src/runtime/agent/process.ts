@@ -133,7 +133,7 @@ function openReader(fd: number): Socket {
     onread: { buffer: CHUNK, callback: (length: number) => stdout.emit("data", CHUNK.subarray(0, length)) },
   };
   const stdout = new Socket(options);
-  // The exit shows what happened.
+  // The exit event reports the cause.
   stdout.on("error", () => {});
   return stdout;
 }

@@ -46,7 +46,7 @@ export async function runShell(options: ShellCommand): Promise<ShellExit> {
   let ending: Promise<unknown> | null = null;
   const onStop = (): void => {
     ending ??= endTree(root, STOP);
-    // Thrown where it is waited for.
+    // The caller that awaits it gets the error.
     ending.catch(() => {});
   };
   stopped.addEventListener("abort", onStop, { once: true });

@@ -1,6 +1,6 @@
 /**
  * The programs that start another program in a view of the file system with parts hidden: bubblewrap on Linux,
- * sandbox-exec on macOS. Whether one works here is found out once, by running it.
+ * sandbox-exec on macOS. Each is tested once by running it.
  */
 import { execFile } from "node:child_process";
 import { accessSync, constants, existsSync } from "node:fs";
@@ -23,7 +23,7 @@ export interface HiddenPlaces {
 export interface ViewProgram {
   /** Whether programs in the view can start sandboxes of their own. */
   readonly nests: boolean;
-  /** Whether it stays as the parent of the program, in place of becoming it. */
+  /** Whether it stays running as the parent of the program instead of replacing itself with it. */
   readonly wraps: boolean;
   readonly commandLine: (places: HiddenPlaces, program: Pick<ProgramStart, "command" | "args">) => CommandLine;
 }

@@ -14,7 +14,7 @@ for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal
 const runs: GuardedRuns = new Map();
 let deadline: NodeJS.Timeout | undefined;
 const lines = createInterface({ input: process.stdin });
-// A pipe that breaks is the end of the owner too.
+// A broken pipe also means that the owner has ended.
 lines.on("error", () => lines.close());
 for await (const text of lines) {
   const line = parseLine(text);

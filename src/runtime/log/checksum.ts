@@ -11,7 +11,7 @@ export interface Summed {
   readonly bytes: Uint8Array;
 }
 
-/** Of a group of events or native lines: over its bytes and over the range that it says it holds. */
+/** Checksum of a group of events or native lines, over its bytes and its declared range. */
 export const checksum = ({ first, last, bytes }: Summed): number => crc32(bytes, crc32(`${first}-${last}`));
 
 /** Whether a row (`first`, `last`, `body`, `checksum`) is as it was written. */
@@ -19,7 +19,7 @@ export const isWhole = (row: Row): boolean =>
   integer(row, "checksum") ===
   checksum({ first: integer(row, "first"), last: integer(row, "last"), bytes: blob(row, "body") });
 
-/** Over stored texts exactly as they are in their columns, so that it does not depend on how a value is encoded. */
+/** Checksum of stored texts exactly as they are in their columns, independent of how a value is encoded. */
 export const textChecksum = (...texts: readonly string[]): number =>
   texts.reduce((sum, one) => crc32(one, crc32(`${Buffer.byteLength(one)} `, sum)), 0);
 
@@ -30,11 +30,11 @@ export interface SummedPrompt {
   readonly delivery: string;
 }
 
-/** Its status and its place change, and are not part of it. */
+/** Checksum of a prompt, without its status and its position, which change. */
 export const promptChecksum = ({ id, idempotencyKey, body, delivery }: SummedPrompt): number =>
   textChecksum(id, idempotencyKey ?? "", body, delivery);
 
-/** Stands in the place of the checksum of a prompt that waited when commits were lost. No checksum is negative. */
+/** Replaces the checksum of a prompt that was waiting when commits were lost. Real checksums are never negative. */
 export const MAY_HAVE_RUN = -1;
 
 /** Whether a column has no checksum, or that of the texts. */

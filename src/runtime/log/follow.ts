@@ -278,7 +278,7 @@ function watchElsewhere(state: State): NodeJS.Timeout {
   return timer.unref();
 }
 
-/** Whatever goes wrong, each reader then reads for itself, and gets the error. */
+/** After any error, each reader reads on its own and gets the error itself. */
 function readInBackground(state: State): void {
   readElsewhere(state).catch(() => lookAll(state));
 }

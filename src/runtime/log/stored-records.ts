@@ -34,7 +34,7 @@ export function toRecord(row: Row): SessionRecord {
   };
 }
 
-/** Null for what is no JSON. */
+/** Null for invalid JSON. */
 function parsed<T>(json: string): T | null {
   try {
     return JSON.parse(json);

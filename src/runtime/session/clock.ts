@@ -1,7 +1,6 @@
 /**
- * A session's clock. Its turns wait in time that passes only while the session can work: a system clock that is set, a
- * machine that sleeps and a log that cannot be written end no wait early. Event times show the wall clock and never go
- * back.
+ * A session's clock. Waits count only the time in which the session can work: setting the system clock, suspending the
+ * machine or failing to write the log never ends a wait early. Event times show the wall clock and never go back.
  */
 import type { System } from "../system.ts";
 

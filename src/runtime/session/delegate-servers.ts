@@ -1,4 +1,4 @@
-/** The MCP servers of sessions whose agents may ask other agents. Each holds a credential that ends with the agent. */
+/** MCP servers of sessions whose agents may delegate work. Each holds a credential that ends with the agent. */
 import type { McpServer } from "../../core/launch.ts";
 import type { SessionId } from "../../protocol/ids.ts";
 
@@ -12,7 +12,7 @@ export interface DelegateServer {
 }
 
 export interface DelegateServers {
-  /** Whether agents of this process can ask other agents. */
+  /** Whether agents of this process can delegate to other agents. */
   readonly canServe: boolean;
   /** The MCP server that the session's agent gets, the same until it is ended. */
   readonly serverOf: (id: SessionId) => McpServer | null;

@@ -48,7 +48,7 @@ export function perform(runtime: Runtime, open: OpenSession, effect: Effect): vo
 
 const stopShell = async ({ shell }: OpenSession): Promise<void> => shell?.stop({ silently: false });
 
-/** Feeds what is known about a permission request back into the session. If something fails, users are asked. */
+/** Feeds the inspection of a permission request back into the session. If it fails, users are asked. */
 async function inspect({ options, logger }: Runtime, open: OpenSession, report: PermissionReport): Promise<void> {
   const { key, requested } = report;
   const directory = open.settings.create.directory ?? process.cwd();

@@ -59,7 +59,7 @@ export function closeSession(open: OpenSession, why?: unknown): void {
   open.closed = true;
   open.revoke();
   open.writer.close(why);
-  // It never fails: whatever happens is how the command ended.
+  // Never rejects: a failure is reported as the result of the command.
   open.shell?.stop({ silently: true }).catch(() => {});
   for (const answer of open.sideRequests.values())
     answer({ status: 0, body: { message: "The session was unloaded." } });

@@ -57,7 +57,7 @@ export function reads(table: OpenSessions): Reads {
         if (own !== undefined && !own.writer.isAhead()) {
           return summarise({ id, settings, snapshot: own.session.snapshot() });
         }
-        // What the events say is as good, and takes longer.
+        // The events give the same result, but take longer to read.
         if (summaryDamaged === true) return summarise({ id, settings, snapshot: await loadSnapshot(log, id) });
         return { ...summary, ...keptWith(settings) };
       });

@@ -32,7 +32,7 @@ export function checkMode({ name, modes }: Adapter, mode: string): void {
   throw new ApiError("mode_not_supported", `${name} does not have the mode ${mode}. It has: ${known || "none"}.`);
 }
 
-/** Refuses rules that cannot be kept because the agent acts without asking: a client that gives them relies on them. */
+/** Refuses rules that cannot be enforced because the agent acts without a request: clients rely on their rules. */
 export function checkRules(
   adapter: Adapter,
   {
@@ -74,7 +74,7 @@ export function whoCan({ adapters }: Runtime, can: (capabilities: Capabilities) 
   return names.length === 0 ? "no agent here can" : `${names.join(", ")} can`;
 }
 
-/** With damaged settings an agent could get rights that nobody gave it. */
+/** Refuses a session with damaged settings, because its agent could get rights that were never granted. */
 export function refuseDamaged({ id, settings }: Pick<OpenSession, "id" | "settings">): void {
   if (settings.damaged === true) {
     throw new ApiError("session_damaged", `Session ${id} cannot be used. ${DAMAGED_SETTINGS}`);

@@ -12,7 +12,7 @@ export interface Storing {
   readonly after: () => void;
 }
 
-/** Stores a group; whatever goes wrong breaks this session only. */
+/** Stores a group. An error affects only this session. */
 export function storeInBackground(state: WriterState, storing: Storing): void {
   store(state, storing).catch(state.onBroken);
 }

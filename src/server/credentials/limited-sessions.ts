@@ -1,7 +1,7 @@
 /**
- * The sessions as the holder of a credential may use them. Sessions of other folders do not exist for it: they are in
- * no list, stream or search, and naming one is 404. No request of it loosens what its agents may do. Whether the
- * credential allows an action at all is checked before, by the route (`access.ts`).
+ * The sessions as the holder of a credential may use them. Sessions of other folders are invisible to it: they are
+ * in no list, stream or search, and naming one is 404. Its requests cannot loosen the permissions of its agents.
+ * Whether the credential allows an action at all is checked before, by the route (`access.ts`).
  */
 import { defined } from "../../core/defined.ts";
 import { ApiError, hasCode } from "../../protocol/errors.ts";
@@ -49,7 +49,7 @@ export function limitSessions(sessions: Sessions, { credential, attachments }: L
   };
 }
 
-/** Remembers its answers for one request, because a stream asks for every group of events. */
+/** Caches the results for one request, because a stream checks every group of events. */
 function sessionCheck(sessions: Sessions, credential: Credential): SessionCheck {
   const known = new Map<SessionId, boolean>();
   return async (id, { isNew } = { isNew: false }) => {

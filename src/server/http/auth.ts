@@ -30,7 +30,7 @@ export interface TokenCheck {
   readonly credentials: Pick<Credentials, "find">;
 }
 
-/** Returns who sends a request. Throws unless it shows the token or a valid credential. */
+/** Returns the sender of a request. Throws unless the request has the token or a valid credential. */
 export function callerOf(authorization: string | undefined, { token, credentials }: TokenCheck): Caller {
   if (token === null) return OWNER;
   const given = tokenOf(authorization);

@@ -1,6 +1,6 @@
 /**
- * Open connections. Those that have not shown a credential yet have a small limit of their own: beyond it the oldest is
- * closed. So they cannot take the places of clients that have a credential, however many are opened.
+ * Open connections. Those that are not authenticated yet have a small limit of their own: beyond it the oldest is
+ * closed. However many are opened, they cannot displace authenticated clients.
  */
 import type { Server } from "node:http";
 import type { Socket } from "node:net";
@@ -10,12 +10,12 @@ export interface Connections {
   readonly closeIdle: () => void;
   /** How many are open. */
   readonly count: () => number;
-  /** A request on this connection has shown a valid credential. */
+  /** Marks a connection as authenticated, after a request with a valid credential. */
   readonly authenticated: (socket: Socket) => void;
 }
 
 export interface WatchOptions {
-  /** Maximum number of connections that have not shown a credential. */
+  /** Maximum number of unauthenticated connections. */
   readonly unauthenticated: number;
 }
 

@@ -1,4 +1,4 @@
-/** Binds the server to its address, and turns the system's errors into sentences that name the fix. */
+/** Binds the server to its address, and turns system errors into messages that include the fix. */
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { ApiError } from "../../protocol/errors.ts";

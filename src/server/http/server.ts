@@ -66,11 +66,11 @@ export interface ConnectionLimits {
   readonly checkMs: number;
   /** Further connections are closed at once, so that open ones keep working. */
   readonly connections: number;
-  /** Connections that have not shown a credential: beyond this number the oldest is closed. */
+  /** Maximum number of unauthenticated connections. Beyond it the oldest is closed. */
   readonly unauthenticated: number;
 }
 
-/** More connections can wait to be accepted at once (511) than are closed by one of them. */
+/** More than the number of connections that can wait to be accepted at once (511). */
 const UNAUTHENTICATED = 512;
 const LIMITS: ConnectionLimits = {
   headersMs: 5_000,

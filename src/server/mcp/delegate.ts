@@ -1,4 +1,4 @@
-/** The MCP server that a session's agent starts to ask other agents: this program, with a credential of its session. */
+/** The MCP server that a session's agent starts to delegate work: this program, with a credential of its session. */
 import { join } from "node:path";
 import { packageFolder } from "../../runtime/package-folder.ts";
 import type { ServeDelegate } from "../../runtime/session/delegate-servers.ts";

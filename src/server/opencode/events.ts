@@ -144,7 +144,7 @@ export function openEventStreams({ views, heartbeatMs = HEARTBEAT_MS }: EventStr
   };
 }
 
-/** A client that has seen more than there is gets an error, and what comes from now on. */
+/** Sends an error to a client that has seen lost events. It then gets new events only. */
 function lost(views: SessionViews, { call, scope }: { call: StreamCall; scope: Wanted }): string[] {
   const seen = Number(lastEventId(call)?.split(".")[0] ?? 0);
   if (seen <= views.position() + 1) return [];
@@ -154,7 +154,7 @@ function lost(views: SessionViews, { call, scope }: { call: StreamCall; scope: W
   return [frameOf("", inForm(event, scope), scope)];
 }
 
-/** Remembers its answers, because a stream asks for every frame. */
+/** Caches the results, because a stream checks every frame. */
 function heldBy(caller: Caller): (directory: string) => boolean {
   const known = new Map<string, boolean>();
   return (directory) => {

@@ -59,7 +59,7 @@ export async function inside(
 ): Promise<{ readonly base: string; readonly path: string }> {
   if (path.includes("\0")) throw new ApiError("invalid_request", "The path contains a NUL character.");
   const base = await servedDirectory(call);
-  // Where the path leads is checked first: whether something exists outside is not answered.
+  // The target of the path is checked first, so that the response does not reveal which outside files exist.
   const { path: real, inside: isHere } = await findPlace(base, path);
   if (!isHere) throw new ApiError("invalid_request", `${path} is outside ${call.directory}.`);
   await access(real).catch(() => {

@@ -132,7 +132,7 @@ async function create(options: TerminalsOptions, call: Create): Promise<Terminal
   const note = (exit: Exited): void => {
     terminal.exit = exit;
   };
-  // A tree that could not be ended is over for the agent; the guard still knows it.
+  // For the agent, a tree that could not be ended is over. The guard still tracks it.
   ended.then(note, () => note({ exitCode: null, signal: null }));
   return terminal;
 }

@@ -11,7 +11,7 @@ const LOCKS = "/proc/locks";
 /** Number of times that this process has each file open. */
 const openHere = new Map<string, number>();
 
-/** Call the result when the file is closed. */
+/** Counts an open file. Call the returned function when the file is closed. */
 export function noteOpen(file: string): () => void {
   const path = resolve(file);
   openHere.set(path, (openHere.get(path) ?? 0) + 1);

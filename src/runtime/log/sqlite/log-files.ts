@@ -21,7 +21,7 @@ import { undoUnfinished } from "./unfinished-salvage.ts";
 
 export interface LogFiles {
   readonly pages: PageFile;
-  /** Damage that SQLite does not notice or cannot handle, in words; null when there is none. */
+  /** Description of damage that SQLite does not detect or cannot handle; null if there is none. */
   readonly problem: string | null;
   /** Whether commits of the -wal file are lost that may have been acknowledged. */
   readonly hasLostCommits: boolean;
@@ -38,7 +38,7 @@ export function refuseDamagedFiles(file: string): void {
   if (problem !== null) throw malformed(problem);
 }
 
-/** Nobody here may have the log open: closing a file drops the locks that this process has on it. */
+/** This process must not have the log open: closing a file drops all its locks on that file. */
 export function withLogFiles<T>(file: string, work: (files: LogFiles) => T): T {
   const opened: number[] = [];
   const open = (path: string): Source => {
@@ -49,7 +49,7 @@ export function withLogFiles<T>(file: string, work: (files: LogFiles) => T): T {
     return { read: (from, bytes) => readAt(descriptor, { from, bytes }), bytes: size, changedAt: mtimeMs };
   };
   try {
-    // The index first: a -wal file only grows while somebody writes to it.
+    // The index first: a -wal file only grows while it is being written.
     const index = indexIn(open(`${file}-shm`));
     return work(inspect({ main: open(file), wal: open(`${file}-wal`), index }));
   } finally {
@@ -66,7 +66,7 @@ interface Source {
 
 const INDEX_BYTES = 136;
 
-/** What the system had not written back when it went down is not in the file: it is trusted until then. */
+/** The file may be incomplete after a system crash, so it is ignored if it is older than the last boot. */
 function indexIn({ read, bytes, changedAt }: Source): WalIndex | null {
   const startedAt = Date.now() - uptime() * 1_000;
   return bytes === 0 || changedAt < startedAt ? null : readWalIndex(read(0, INDEX_BYTES));

@@ -168,7 +168,7 @@ function leaveWal(database: Database): void {
   try {
     database.exec("PRAGMA journal_mode = DELETE");
   } catch {
-    // Then both files are read, and kept.
+    // In that case both files are read and kept.
   }
 }
 

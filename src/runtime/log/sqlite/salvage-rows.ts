@@ -95,7 +95,7 @@ function isRowOf(table: SalvagedTable, row: SalvagedRow | null): boolean {
 
 const isSession = (row: SalvagedRow): boolean => usableSession(row) !== null;
 
-/** Stands in the place of a checksum, which is never negative: what it belongs to is damaged. */
+/** Replaces the checksum of damaged data. Real checksums are never negative. */
 const WRONG = -1;
 
 /**

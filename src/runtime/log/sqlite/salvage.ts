@@ -38,7 +38,7 @@ export interface Salvage {
 /** `used`: another process works on the file, and nothing was done. `unreadable`: nothing in it could be read. */
 export type SalvageOutcome = "salvaged" | "used" | "unreadable";
 
-/** Nobody here may have the file open. */
+/** Salvages a damaged log. This process must not have the file open. */
 export function salvageLog(file: string): SalvageOutcome {
   if (isInUse(file) || isSalvagedElsewhere(file)) return "used";
   return withLogFiles(file, (files) => salvage(file, files));

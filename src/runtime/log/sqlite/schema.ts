@@ -240,7 +240,7 @@ function migrate(database: Database, file: string): void {
 export const mayBeOurs = (database: Database): boolean =>
   pragma(database, "user_version") > NEWEST_SCHEMA && sumSchema(database) === SCHEMA_SUM;
 
-/** Only with the consent of a person: a newer version may store something else in the same tables. */
+/** Only with the consent of the user: a newer version may store something else in the same tables. */
 export const correctVersion = (database: Database): void => database.exec(`PRAGMA user_version = ${NEWEST_SCHEMA}`);
 
 function upgradeFrom(database: Database, { file, version }: { readonly file: string; readonly version: number }): void {

@@ -67,7 +67,7 @@ export function openPages({ read, bytes, newer }: PageSource): PageFile {
   };
 }
 
-/** Null when it is no page size. */
+/** Null if it is not a valid page size. */
 export function pageSizeIn(header: Buffer): number | null {
   if (header.length < 18) return null;
   const stored = header.readUInt16BE(16);
@@ -105,7 +105,7 @@ const OUR_TABLE = "CREATE TABLE sessions";
 export const looksLikeLog = (file: PageFile, applicationId: number): boolean =>
   file.header.readUInt32BE(68) === applicationId || (file.page(1)?.includes(OUR_TABLE) ?? false);
 
-/** What in the header no database of ours has, in words; null when it is all right. */
+/** Describes the first invalid field of the header; null if all are valid. */
 export function headerProblem({ header }: PageFile): string | null {
   if (header.toString("latin1", 0, MAGIC.length) !== MAGIC) return "it does not begin like a database";
   if (pageSizeIn(header) === null) return "its page size is wrong";

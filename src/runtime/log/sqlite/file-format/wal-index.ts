@@ -1,6 +1,6 @@
 /**
- * Reads the -shm file, in which SQLite notes after every commit how far the -wal file goes. It stays when a process is
- * killed and is exact until the machine restarts, so it shows whether the end of a -wal file is missing.
+ * Reads the -shm file, in which SQLite records the length of the -wal file after every commit. It stays when a process
+ * is killed and is exact until the machine restarts, so it shows whether the end of a -wal file is missing.
  */
 import { endianness } from "node:os";
 import { checksum } from "./wal.ts";
