@@ -119,6 +119,15 @@ const allowed: Readonly<Record<string, { readonly in?: RegExp; readonly differen
       /^session\.created\.info\.path: "work" → ""$/,
     ],
   },
+  "permission requests": {
+    in: /permission that|edit that/,
+    differences: [
+      /^permission\.asked\.(always|patterns)\[\]: ".*" → ".*"$/,
+      /^permission\.asked\.metadata\.scopes: undefined → \[.*\]$/,
+      // Franca inspects the action first, so the event comes later among the others.
+      /^permission\.asked: only (native|here)$/,
+    ],
+  },
   "the server's own": {
     differences: [/^(plugin\.added|(catalog|reference|integration|file\.watcher)\.updated): only native$/],
   },

@@ -55,7 +55,7 @@ describe.skipIf(program === undefined)("opencode", () => {
   });
 
   test("a permission allowed once, then always, then not asked again", async () => {
-    const touches = ["a", "b", "c"].map((name) => calls(bash(`touch ${name}.txt`)));
+    const touches = ["a", "b", "b"].map((name) => calls(bash(`touch ${name}.txt`)));
     const begun = await lab.begin([...touches, says("Made.")]);
     const { id } = begun;
     const first = await asked(lab.sessions, id, await prompt(lab.sessions, begun.id, "make files"));

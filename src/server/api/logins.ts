@@ -1,4 +1,5 @@
 /** Routes by which a page logs in: a one-time code made with the token, exchanged for a credential of the page. */
+import { ApiError } from "../../protocol/errors.ts";
 import { LoginRequest } from "../../protocol/requests.ts";
 import { defineRoute, empty, json, type Route } from "../http/route.ts";
 
@@ -34,8 +35,13 @@ const makeCode = defineRoute({
     errors: [],
     answers: "json",
   },
+  access: { surface: "v1", action: "raise", everywhere: true },
   answer: "LoginCode",
-  handle: async ({ credentials }) => {
+  handle: async ({ credentials, caller }) => {
+    // A page logs in a second tab with the rights that it has itself. No other credential makes pages.
+    if (caller.type === "limited" && caller.credential.kind !== "page") {
+      throw new ApiError("person_only", "Only the owner's token and pages may make login codes.");
+    }
     const { code, expiresAt } = credentials.makeCode();
     return json({ code, expiresAt: timeText(expiresAt) });
   },
