@@ -16,7 +16,7 @@ export interface AgentOptions {
   readonly isStubborn: (session: string) => boolean;
   /** What reaches an agent. */
   readonly onHeard: (session: string, line: MockHears) => void;
-  /** The daemon stops an agent; `silentMs`: since its last line, while the machine was awake. */
+  /** The daemon stops an agent, or dies; `silentMs`: since its last line, while the machine was awake. */
   readonly onStopped: (session: string, silentMs: number) => void;
   /** Agents that run now, so that one can be killed. */
   readonly running: Map<string, RunningAgent>;
@@ -42,16 +42,32 @@ interface State {
   spokeAt: number;
 }
 
+function reportStop(state: State): void {
+  state.options.onStopped(state.session, state.options.world.awake() - state.spokeAt);
+}
+
 export function simulatedAgent(options: AgentOptions): InProcessAgent {
   return {
     open(host) {
       const { life, world, running } = options;
       const session = host.options.session_id;
       if (world.random.chance(0.02)) throw new Error("The simulated agent could not be started.");
-      const state: State = { options, host, session, scripts: [], open: life.act(), spokeAt: world.awake() };
+      const state: State = {
+        options,
+        host,
+        session,
+        scripts: [],
+        open: life.act(),
+        spokeAt: world.awake(),
+        reportedAt: null,
+      };
       host.signal.addEventListener("abort", () => {
-        options.onStopped(session, world.awake() - state.spokeAt);
+        reportStop(state);
         state.open = false;
+      });
+      // A daemon that dies right after it stored the watchdog's error never stops the agent.
+      void life.died.then(() => {
+        if (state.open) reportStop(state);
       });
       running.set(session, { kill: () => exit(state, null) });
       play(state, [{ type: "say", line: readyLine(host) }]);
@@ -72,7 +88,8 @@ const readyLine = ({ options }: InProcessHost): MockSays => ({
 
 function hear(state: State, line: unknown): void {
   const { life, playOf, isStubborn, onHeard, world } = state.options;
-  if (!state.open || !life.act() || !isMockLine(line) || !isHeard(line)) return;
+  if (!state.open || !isMockLine(line) || !isHeard(line)) return;
+  if (!life.act()) return;
   onHeard(state.session, line);
   switch (line.type) {
     case "prompt":

@@ -1,6 +1,6 @@
 /** A daemon of its own with one real agent on a scripted model, for tests from the outside. */
 import { once } from "node:events";
-import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, lstatSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { expect, onTestFinished } from "vitest";
 import { serve } from "./daemon.ts";
@@ -16,7 +16,8 @@ export async function daemonFor(agent: "claude" | "codex", env: Readonly<Record<
   const bin = join(folder, "bin");
   mkdirSync(bin);
   symlinkSync(programs[agent] ?? "", join(bin, agent));
-  const system = (process.env.PATH ?? "").split(delimiter).filter((part) => !part.includes("node_modules"));
+  const folders = (process.env.PATH ?? "").split(delimiter).filter((part) => !part.includes("node_modules"));
+  const system = agent === "codex" ? [withoutBubblewrap(folders, join(folder, "programs"))] : folders;
   const { url, child } = await serve({
     home: folder,
     args: ["--no-token", "--port", "0", "--default-agent", agent, "--pass-env", "SCRIPTED_KEY"],
@@ -28,6 +29,20 @@ export async function daemonFor(agent: "claude" | "codex", env: Readonly<Record<
     if (child.exitCode === null) await once(child, "exit");
   });
   return url;
+}
+
+/** Links to all programs but bubblewrap: as root, Codex's sandbox with it does not find its own helper program. */
+function withoutBubblewrap(folders: readonly string[], target: string): string {
+  mkdirSync(target);
+  for (const folder of folders.filter((one) => existsSync(one))) {
+    for (const name of readdirSync(folder)) {
+      const link = join(target, name);
+      if (name !== "bwrap" && lstatSync(link, { throwIfNoEntry: false }) === undefined) {
+        symlinkSync(join(folder, name), link);
+      }
+    }
+  }
+  return target;
 }
 
 export function claudeEnvironment(folder: string, url: string): Record<string, string> {
