@@ -59,7 +59,6 @@ export function simulatedAgent(options: AgentOptions): InProcessAgent {
         scripts: [],
         open: life.act(),
         spokeAt: world.awake(),
-        reportedAt: null,
       };
       host.signal.addEventListener("abort", () => {
         reportStop(state);
