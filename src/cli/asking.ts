@@ -58,7 +58,7 @@ interface Choice {
   readonly answer: PermissionAnswer;
 }
 
-/** By letter, and Enter alone says no: nothing is allowed by a key that meant something else. */
+/** Choices are made by letter. Enter alone denies, so that a key pressed for something else allows nothing. */
 function choicesFor(permission: Permission): readonly Choice[] {
   const once: Choice[] = [
     { value: "n", label: "No", hint: "or Enter", answer: { reply: "reject" } },
